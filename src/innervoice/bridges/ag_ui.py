@@ -164,8 +164,8 @@ class AgUiWriter(CarryingWriter):
         if turn := self.whole_turn(response):
             self._carry(turn)
         code = refusal.code if refusal.code is not None else refusal.type
-        known = {} if code is None else {"code": str(code)}
-        self._send("RUN_ERROR", message=refusal.text, **known, **self._usage(response))
+        members = {} if code is None else {"code": str(code)}
+        self._send("RUN_ERROR", message=refusal.text, **members, **self._usage(response))
 
     # ---- messages and calls --------------------------------------------------------------------
 
@@ -198,11 +198,11 @@ class AgUiWriter(CarryingWriter):
 
     def _usage(self, response: Response) -> dict[str, Any]:
         counts = {name: getattr(self.usage, ours) for name, ours in _COUNTS.items()}
-        known = {name: count for name, count in counts.items() if count is not None}
-        if not known:
+        reported = {name: count for name, count in counts.items() if count is not None}
+        if not reported:
             return {}
         names = {"provider": response.provider, "model": response.model}
-        return {"usage": [{**{name: word for name, word in names.items() if word}, **known}]}
+        return {"usage": [{**{name: word for name, word in names.items() if word}, **reported}]}
 
     def _send(self, kind: str, **members: Any) -> None:
         self.send({"type": kind, **members})

@@ -107,9 +107,9 @@ class CarryingWriter(AnswerWriter):
         self.show(number, text)
 
     def end(self, number: int, part: Part) -> None:
-        shown = "".join(self._pieces.pop(number, ()))
+        text = "".join(self._pieces.pop(number, ()))
         must = _must_be_carried(part)
-        self._turn.put(part if must else _with_content(part, shown))
+        self._turn.put(part if must else _with_content(part, text))
         self.close(number, part, carried(part) if must else None)
 
     def whole_turn(self, response: Response) -> str | None:
@@ -161,29 +161,29 @@ class CarriedTurn:
         """Adds a part as it is."""
         self.parts.append(part)
 
-    def add(self, shown: Part | None, value: Any = None) -> None:
+    def add(self, part: Part | None, value: Any = None) -> None:
         """Adds a part that was shown, and the value carried with it."""
         stored = _read(value)
         if value is not None and stored is None:
             _warn("it was not written by innervoice")
         if isinstance(stored, Message):
             self._whole = stored
-        elif stored is not None and (shown is None or _shown([stored]) == _shown([shown])):
-            if isinstance(shown, ToolCall) and isinstance(stored, ToolCall):
-                self.call_ids[shown.id] = stored.id
-            shown = stored
+        elif stored is not None and (part is None or _shown([stored]) == _shown([part])):
+            if isinstance(part, ToolCall) and isinstance(stored, ToolCall):
+                self.call_ids[part.id] = stored.id
+            part = stored
         elif stored is not None:
             _warn("the text or call that it belongs to was changed")
-        if shown is not None:
-            self.parts.append(shown)
+        if part is not None:
+            self.parts.append(part)
 
     def message(self) -> Message | None:
         """The turn; None if it is empty."""
         if whole := self._whole:
             if _shown(whole.parts) == _shown(self.parts):
                 calls = [part for part in self.parts if isinstance(part, ToolCall)]
-                for shown, call in zip(calls, whole.tool_calls, strict=True):
-                    self.call_ids.setdefault(shown.id, call.id)
+                for carried, call in zip(calls, whole.tool_calls, strict=True):
+                    self.call_ids.setdefault(carried.id, call.id)
                 return whole
             _warn("the turn that it belongs to was changed")
         known = next((part.origin for part in self.parts if part.origin), None)

@@ -56,16 +56,16 @@ class ChatTurns:
 
     def keep(self, position: TurnPosition, message: Message) -> None:
         """Stores a turn, if a program could lose a part of it."""
-        if made := record_of(message, *position):
-            self._recent.put(*made)
+        if record := record_of(message, *position):
+            self._recent.put(*record)
 
     def recall(self, messages: Iterable[Any], scope: str) -> RecalledConversation:
         """Finds the stored turns of a conversation; `scope` identifies the caller."""
-        given, caller = list(messages), self._caller(scope)
-        request = Request("unknown", tuple(map(_read, given)))
+        sent, caller = list(messages), self._caller(scope)
+        request = Request("unknown", tuple(map(_read, sent)))
         restorer = TurnRestorer(request, caller, self._secret, edited_words=True)
         turns = restorer.recalled(self._recent.get(caller, restorer.wanted))
-        recalled = list(_recalled(given, request.messages, turns))
+        recalled = list(_recalled(sent, request.messages, turns))
         return RecalledConversation(recalled, TurnPosition(caller, restorer.digest))
 
     def position(self, messages: Iterable[Any], scope: str) -> TurnPosition:
@@ -126,35 +126,35 @@ def _shown(
 ) -> Iterator[tuple[Any, Message | None]]:
     numbers = [n for n in range(turn.start, turn.end) if n not in turn.results]
     pieces = [given[number] for number in numbers]
-    whole, known = pieces[0], turn.turns[0]
+    whole, turn_before = pieces[0], turn.turns[0]
     if len(pieces) > 1:
-        members = {name: held for piece in pieces for name, held in piece.items() if held}
+        members = {name: value for piece in pieces for name, value in piece.items() if value}
         if calls := [call for piece in pieces for call in as_list(piece.get("tool_calls"))]:
             members["tool_calls"] = calls
         text = without_blanks("".join(read[number].text for number in numbers))
-        if text == without_blanks(known.text):
-            members["content"] = known.text or None
-        yield {**whole, **members}, known
+        if text == without_blanks(turn_before.text):
+            members["content"] = turn_before.text or None
+        yield {**whole, **members}, turn_before
     elif len(turn.turns) == 1:
-        yield whole, known
-    elif any(held for name, held in whole.items() if name not in _MEMBERS):
+        yield whole, turn_before
+    elif any(value for name, value in whole.items() if name not in _MEMBERS):
         yield whole, None  # it is unknown which of the two turns its other members belong to
     else:
-        yield {"role": "assistant", "content": known.text}, known
+        yield {"role": "assistant", "content": turn_before.text}, turn_before
         yield {**whole, "content": turn.turns[1].text or None}, turn.turns[1]
 
 
 def with_sent_ids(given: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
     """The messages that are sent instead of others; their results name calls by the ids that are sent."""
     ids = RenamedCalls()
-    made: list[Any] = []
-    for shown, message in zip(given, sent, strict=True):
-        if calls := _ids(shown):
+    renamed: list[Any] = []
+    for original, message in zip(given, sent, strict=True):
+        if calls := _ids(original):
             ids.add(calls, _ids(message))
         if ids and as_dict(message).get("tool_call_id"):
             message = {**message, "tool_call_id": ids.own(message["tool_call_id"])}  # noqa: PLW2901 - the same message, renamed
-        made.append(message)
-    return made
+        renamed.append(message)
+    return renamed
 
 
 def _ids(message: Any) -> list[str]:

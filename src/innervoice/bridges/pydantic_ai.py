@@ -38,7 +38,7 @@ def from_innervoice(value: Response | Message | list[Message]) -> Any:
         return _response(value.message, value)
     if isinstance(value, Message):
         return _response(value, None) if value.role == "assistant" else _request([value], {})
-    made: list[Any] = []
+    messages: list[Any] = []
     names = {call.id: call.name for message in value for call in message.tool_calls}
     pending: list[Message] = []
     for message in value:
@@ -46,10 +46,10 @@ def from_innervoice(value: Response | Message | list[Message]) -> Any:
             pending.append(message)
             continue
         if pending:
-            made.append(_request(pending, names))
+            messages.append(_request(pending, names))
             pending = []
-        made.append(_response(message, None))
-    return [*made, _request(pending, names)] if pending else made
+        messages.append(_response(message, None))
+    return [*messages, _request(pending, names)] if pending else messages
 
 
 # ---- theirs -> ours --------------------------------------------------------------------------------
@@ -80,9 +80,9 @@ def _read(value: Any) -> Iterable[Message]:
 
 
 def _read_response(value: Any) -> Message:
-    kept = (value.provider_details or {}).get(_OURS) if value.provider_details else None
-    if isinstance(kept, str):
-        stored = from_json(kept)
+    carried = (value.provider_details or {}).get(_OURS) if value.provider_details else None
+    if isinstance(carried, str):
+        stored = from_json(carried)
         assert isinstance(stored, Message)
         return stored
     host = host_of(value.provider_name or "")
@@ -162,8 +162,8 @@ def _response(message: Message, response: Response | None) -> Any:
 def _signature(part: Thinking) -> str | None:
     block = part.origin.block if part.origin else None
     names = ("signature", "data", "encrypted_content", "thoughtSignature")
-    found = [block.get(name) for name in names] if isinstance(block, dict) else []
-    return next((item for item in found if isinstance(item, str)), None)
+    values = [block.get(name) for name in names] if isinstance(block, dict) else []
+    return next((item for item in values if isinstance(item, str)), None)
 
 
 def _request(messages: list[Message], names: dict[str, str]) -> Any:

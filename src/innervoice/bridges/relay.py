@@ -68,12 +68,12 @@ class Relay:
         host = self._host(url)
         target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
         recalled = self._turns.recall(value["messages"], scope).messages
-        given = [message for message, _ in recalled]
+        sent_messages = [message for message, _ in recalled]
         messages = [
-            _restored(message, known, target) if _is_turn(message) else message
-            for message, known in recalled
+            _restored(message, turn, target) if _is_turn(message) else message
+            for message, turn in recalled
         ]
-        return dump_json({**value, "messages": with_sent_ids(given, messages)})
+        return dump_json({**value, "messages": with_sent_ids(sent_messages, messages)})
 
     # ---- responses -------------------------------------------------------------------------------
 
@@ -172,10 +172,10 @@ class StreamRelay:
         delta = {name: item for name, item in given.items() if name != _FIELD}
         if isinstance(given.get("content"), str):
             delta["content"] = ""
-        said = self._said(events)
+        texts = self._said(events)
         if given.get("refusal"):
-            said.pop("content", None)  # a refusal is text, but has a member of its own
-        passed = {**first, "delta": {**delta, **said}}
+            texts.pop("content", None)  # a refusal is text, but has a member of its own
+        passed = {**first, "delta": {**delta, **texts}}
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
     def _said(self, events: list[Event]) -> dict[str, Any]:
@@ -191,8 +191,8 @@ class StreamRelay:
                     self._cut = True
                 case _:
                     pass
-        said = {"content": text, _FIELD: thought}
-        return {name: value for name, value in said.items() if value}
+        texts = {"content": text, _FIELD: thought}
+        return {name: value for name, value in texts.items() if value}
 
     def _begun(self, text: str) -> str:
         """Text without the blank lines between the markup and the answer."""
@@ -212,10 +212,10 @@ class StreamRelay:
         finish = events[-1]
         if isinstance(finish, Finish) and finish.response.parts:
             self._relay.remember(finish.response, self._position)
-        said = self._said(events)
-        if not said:
+        texts = self._said(events)
+        if not texts:
             return b""
-        choice = {"index": 0, "delta": said, "finish_reason": None}
+        choice = {"index": 0, "delta": texts, "finish_reason": None}
         return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
 
 
@@ -242,10 +242,14 @@ def _restored(message: dict[str, Any], known: Message | None, target: str) -> di
     if known is None:
         # The turn was never seen here: add only the field that the host requires.
         return {**message, **{name: written[name] for name in FIELDS if name in written}}
-    kept = {name: message[name] for name in FIELDS if message.get(name)}
+    fields = {name: message[name] for name in FIELDS if message.get(name)}
     if _is_edited(message, known, written):
-        kept["content"] = message["content"]
-    return {**message, **{name: item for name, item in written.items() if item is not None}, **kept}
+        fields["content"] = message["content"]
+    return {
+        **message,
+        **{name: item for name, item in written.items() if item is not None},
+        **fields,
+    }
 
 
 def _is_still(message: dict[str, Any], known: Message) -> bool:

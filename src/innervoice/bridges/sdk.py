@@ -163,20 +163,20 @@ class _RelayedExchange:
 
     def request(self) -> Any:
         """The request, with the reasoning of earlier turns restored."""
-        given = self._request
+        request = self._request
         headers = {
             name: value
-            for name, value in given.headers.items()
+            for name, value in request.headers.items()
             if name.lower() not in ("content-length", "accept-encoding", "transfer-encoding")
         }
         # The stream is rewritten on the way, so it must not be compressed.
         headers["accept-encoding"] = "identity"
         return self._module.Request(
-            given.method,
-            given.url,
+            request.method,
+            request.url,
             headers=headers,
             content=self._relay.outgoing(self._url, self._body, self._scope),
-            extensions=given.extensions,
+            extensions=request.extensions,
         )
 
     def stream(self) -> StreamRelay:

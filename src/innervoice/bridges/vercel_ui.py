@@ -184,9 +184,9 @@ def _provider_metadata(part: Part) -> dict[str, Any]:
     """The metadata that the SDK's own provider would have sent for a part."""
     dialect = part.origin.dialect if part.origin else None
     name, members = _METADATA.get(dialect or "", ("", {}))
-    found = {member: _at(part, path) for member, path in members.items()}
-    known = {member: value for member, value in found.items() if isinstance(value, str)}
-    return {name: known} if known else {}
+    values = {member: _at(part, path) for member, path in members.items()}
+    present = {member: value for member, value in values.items() if isinstance(value, str)}
+    return {name: present} if present else {}
 
 
 def _at(part: Part, path: str) -> Any:

@@ -63,11 +63,11 @@ def answers_in(table: Table, layout: Layout) -> Iterator[RowAnswer]:
             model if isinstance(model, str) else None,
             finishes[row] if finishes else None,
         )
-        found = False
+        has_answer = False
         for answer in read(table, layout, context):
-            found = True
+            has_answer = True
             yield answer
-        if not found:
+        if not has_answer:
             yield RowAnswer(
                 row,
                 trouble="the row has no answer of a model",
@@ -154,17 +154,17 @@ def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[Ro
 
 def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> RowAnswer:
     content = _content(message)
-    known = RowAnswer(
+    answer = RowAnswer(
         context.row, turn, prompt=prompt, model=context.model, finish=context.finish_of(turn)
     )
     stored = stored_message(message)
     if stored is not None:
-        response = Response(parts=stored.parts, ended=True, finish_reason=known.finish_reason)
-        return known._replace(response=response)
+        response = Response(parts=stored.parts, ended=True, finish_reason=answer.finish_reason)
+        return answer._replace(response=response)
     if content is not None and not isinstance(content, str):
-        return _of_blocks(message, known)
+        return _of_blocks(message, answer)
     text, calls = calls_in(message, content)
-    return known._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
+    return answer._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
 
 
 def _of_blocks(message: dict[str, Any], known: RowAnswer) -> RowAnswer:
@@ -182,7 +182,7 @@ def _of_blocks(message: dict[str, Any], known: RowAnswer) -> RowAnswer:
 def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     texts = table.column(layout.columns[0])[context.row]
     for turn, text in enumerate(texts if isinstance(texts, (list, tuple)) else [texts]):
-        known = RowAnswer(
+        answer = RowAnswer(
             context.row,
             turn,
             prompt=context.prompt,
@@ -190,9 +190,9 @@ def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator
             finish=context.finish_of(turn),
         )
         yield (
-            known._replace(text=text)
+            answer._replace(text=text)
             if isinstance(text, str)
-            else known._replace(trouble=f"expected a text, not {type(text).__name__}")
+            else answer._replace(trouble=f"expected a text, not {type(text).__name__}")
         )
 
 
@@ -211,8 +211,12 @@ def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[RowAns
 
 
 def _of_columns(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
-    for turn, (thought, said) in enumerate(zip(layout.reasoning, layout.columns, strict=True)):
-        reasoning, text = (_joined(table.column(name)[context.row]) for name in (thought, said))
+    for turn, (thought, text_column) in enumerate(
+        zip(layout.reasoning, layout.columns, strict=True)
+    ):
+        reasoning, text = (
+            _joined(table.column(name)[context.row]) for name in (thought, text_column)
+        )
         if reasoning is None and text is None:
             continue
         model = context.model or (layout.models[turn] if layout.models else None)
@@ -244,7 +248,7 @@ def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterato
                 context.row, turn, trouble="expected an object with reasoning and answer"
             )
             continue
-        asked = next(
+        question = next(
             (
                 one[name]
                 for name in ("query", "prompt", "question", "user")
@@ -252,8 +256,8 @@ def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterato
             ),
             None,
         )
-        if asked is not None:
-            prompt.append({"role": "user", "content": asked})
+        if question is not None:
+            prompt.append({"role": "user", "content": question})
         reasoning, text = _joined(one[pair[0]]), _joined(one[pair[1]])
         yield RowAnswer(
             context.row,

@@ -68,10 +68,10 @@ def mapped(record_batch: Any, steps: Iterable[Step]) -> Any:
         batch = step.run(batch)
         added.update(step.adds)
     types = dict(zip(record_batch.schema.names, record_batch.schema.types, strict=True))
-    kept = {name: kind for name, kind in types.items() if name not in added and name in batch}
+    others = {name: kind for name, kind in types.items() if name not in added and name in batch}
     columns = {name: added[name] for name in batch if name in added}
-    names = [name for name in batch if name in kept or name in columns]
-    schema = schema_of(columns, kept)
+    names = [name for name in batch if name in others or name in columns]
+    schema = schema_of(columns, others)
     ordered = with_arrow("a record batch").schema([schema.field(name) for name in names])
     return record_batch_of(batch, ordered)
 

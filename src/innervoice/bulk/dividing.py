@@ -29,9 +29,9 @@ class Divider:
     def __call__(self, batch: Batch) -> dict[str, Batch]:
         """The rows that are written, under "", and the others."""
         reasons = self.reasons(batch)
-        kept = [index for index, reason in enumerate(reasons) if reason is None]
+        accepted = [index for index, reason in enumerate(reasons) if reason is None]
         others = [index for index, reason in enumerate(reasons) if reason is not None]
-        divided: dict[str, Batch] = {"": _rows(batch, kept)}
+        divided: dict[str, Batch] = {"": _rows(batch, accepted)}
         if others:
             divided[REJECTED] = {
                 **_rows(batch, others),
@@ -46,8 +46,10 @@ class Divider:
             reasons = self.filter.reasons(batch)
         if self.recipe is not None:
             reasons = self._whole_conversations(batch, reasons)
-            left = [index for index, reason in enumerate(reasons) if reason is None]
-            for index, reason in zip(left, self._unwritable(_rows(batch, left)), strict=True):
+            accepted = [index for index, reason in enumerate(reasons) if reason is None]
+            for index, reason in zip(
+                accepted, self._unwritable(_rows(batch, accepted)), strict=True
+            ):
                 reasons[index] = reason
         return reasons
 
@@ -55,15 +57,15 @@ class Divider:
         """Where all turns of a conversation are in one example, one rejected turn rejects the example."""
         if self.recipe is None or self.recipe.history != "all" or "last" not in batch:
             return reasons
-        found = list(reasons)
+        whole = list(reasons)
         earlier: str | None = None
         for index, is_last in enumerate(batch["last"]):
             if is_last:
-                found[index] = found[index] or earlier
+                whole[index] = whole[index] or earlier
                 earlier = None
-            elif found[index] and not earlier:
-                earlier = f"turn {batch['turn'][index]} of the conversation: {found[index]}"
-        return found
+            elif whole[index] and not earlier:
+                earlier = f"turn {batch['turn'][index]} of the conversation: {whole[index]}"
+        return whole
 
     def _unwritable(self, batch: Batch) -> list[str | None]:
         """Why rows cannot be written for the target."""
@@ -72,7 +74,10 @@ class Divider:
         checks = [unlike(self.recipe, batch)] if self.check else []
         if self.template is not None:
             checks.append(template_problems(self.recipe, batch, self.template))
-        return [next(filter(None, found), None) for found in zip(reasons, *checks, strict=True)]
+        return [
+            next(filter(None, row_reasons), None)
+            for row_reasons in zip(reasons, *checks, strict=True)
+        ]
 
 
 def _rows(batch: Batch, indices: list[int]) -> Batch:

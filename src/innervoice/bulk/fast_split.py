@@ -37,8 +37,8 @@ class TextSplitter:
 
     def split(self, text: str, finish: FinishReason | None = None) -> SplitText:
         """Splits a text; equal to `split(text, ...)` with these hints."""
-        found = scan(text, self._vocabulary, finish) if self._is_plain else None
-        return found or self.columns_of(self.response(text, finish))
+        columns = scan(text, self._vocabulary, finish) if self._is_plain else None
+        return columns or self.columns_of(self.response(text, finish))
 
     def split_all(
         self, texts: Sequence[str], finishes: Sequence[FinishReason | None] | None = None
@@ -80,10 +80,10 @@ class TextSplitter:
         removed = (thought.origin.markup if thought.origin else None) or ()
         for mark in removed:
             position = 0
-            while found := self._vocabulary.find(mark.text, position):
-                if name := self._name(found):
+            while marker := self._vocabulary.find(mark.text, position):
+                if name := self._name(marker):
                     return name
-                position = found.end()
+                position = marker.end()
         return None
 
     def _name(self, found: re.Match[str]) -> str | None:

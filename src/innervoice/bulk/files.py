@@ -60,8 +60,8 @@ class InputFile(NamedTuple):
 def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
     """The files for paths, globs, folders and URLs, in the order of their names for each; raises `UsageError` for one without files."""
     files: list[InputFile] = []
-    for given in paths:
-        path = os.fspath(given)
+    for path_text in paths:
+        path = os.fspath(path_text)
         found = list(_named(path))
         if not found:
             raise UsageError(
@@ -217,8 +217,8 @@ class RepeatedInput:
     def release(self) -> None:
         """Begins the last pass, which keeps nothing any more."""
         self.restart()
-        kept, self._kept = self._kept or deque(), None
-        self._again = iter(lambda: kept.popleft() if kept else b"", b"")
+        pieces, self._kept = self._kept or deque(), None
+        self._again = iter(lambda: pieces.popleft() if pieces else b"", b"")
 
     def readline(self) -> bytes:
         """The next line; empty at the end."""

@@ -80,21 +80,21 @@ class Filter:
         for name in self.names:
             if name not in batch:
                 raise _unknown_column(name, batch)
-        found: list[str | None] = [None] * rows_in(batch)
+        reasons: list[str | None] = [None] * rows_in(batch)
         for condition in self._conditions:
             for index, holds in enumerate(condition.compute(batch)):
-                if not holds and found[index] is None:
-                    found[index] = _reason(condition, batch, index)
-        return found
+                if not holds and reasons[index] is None:
+                    reasons[index] = _reason(condition, batch, index)
+        return reasons
 
     def sorted(self, batch: Batch) -> Sorted:
         """The rows that are kept, and the others."""
         reasons = self.reasons(batch)
-        kept = [index for index, reason in enumerate(reasons) if reason is None]
+        accepted = [index for index, reason in enumerate(reasons) if reason is None]
         others = [index for index, reason in enumerate(reasons) if reason is not None]
         rejected = _taken(batch, others)
         rejected["rejected"] = [reasons[index] for index in others]
-        return Sorted(_taken(batch, kept), rejected)
+        return Sorted(_taken(batch, accepted), rejected)
 
 
 def parse_filter(expression: str, columns: Iterable[str] | None = None) -> Filter:
@@ -123,11 +123,9 @@ def parse_filter(expression: str, columns: Iterable[str] | None = None) -> Filte
 
 
 def _condition(node: ast.expr) -> _Condition:
-    called = {id(found.func) for found in ast.walk(node) if isinstance(found, ast.Call)}
+    called = {id(call.func) for call in ast.walk(node) if isinstance(call, ast.Call)}
     names = [
-        found.id
-        for found in ast.walk(node)
-        if isinstance(found, ast.Name) and id(found) not in called
+        call.id for call in ast.walk(node) if isinstance(call, ast.Name) and id(call) not in called
     ]
     return _Condition(ast.unparse(node), _compiled(node), tuple(dict.fromkeys(names)))
 

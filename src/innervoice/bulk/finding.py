@@ -101,12 +101,12 @@ def find_in(
     answers = [answer for answer in answers_in(table, layout) if answer.response is None]
     texts = [answer.text for answer in answers if answer.text]
     columns = list(table.columns)
-    kept = kept_names(columns, layout, options)
-    found = find_markup(texts)
+    passed_on = kept_names(columns, layout, options)
+    markup = find_markup(texts)
     if options.markup is not None:
-        found = found._replace(rows=dict.fromkeys(options.markup, 0))
+        markup = markup._replace(rows=dict.fromkeys(options.markup, 0))
     fields = sum(bool(answer.reasoning) for answer in answers)
-    return Finding(files, layout, found, len(sample), columns, kept, fields)
+    return Finding(files, layout, markup, len(sample), columns, passed_on, fields)
 
 
 # Which markup occurs in the texts of a sample: only that is searched for, because all of it would cost three times as
@@ -134,11 +134,11 @@ class FoundMarkup(NamedTuple):
 
     def __str__(self) -> str:
         """In words, for people."""
-        found = {**{f"<{name}>": count for name, count in self.tags.items()}, **self.rows}
-        if not found:
+        counts = {**{f"<{name}>": count for name, count in self.tags.items()}, **self.rows}
+        if not counts:
             return "none in the texts"
         return ", ".join(
-            f"{name} ({count:,} of {self.texts:,} texts)" for name, count in found.items()
+            f"{name} ({count:,} of {self.texts:,} texts)" for name, count in counts.items()
         )
 
 
@@ -149,7 +149,7 @@ def find_markup(texts: Iterable[str]) -> FoundMarkup:
         for text in texts
     ]
     usual = vocabulary(DEFAULT_TAGS)
-    tags = Counter(found["name"].lower() for text in looked_at if (found := usual.find(text, 0)))
+    tags = Counter(match["name"].lower() for text in looked_at if (match := usual.find(text, 0)))
     rows = {name: count for name, row in ROWS.items() if (count := _count(row, looked_at))}
     return FoundMarkup(len(looked_at), dict(tags.most_common()), rows)
 
@@ -191,14 +191,14 @@ _RARE = "◁▷|[_"
 def _is_wrapped(row: Format, text: str) -> bool:
     """Whether the answer is between the wrappers."""
     opener, closer = row.wrappers[:2]
-    _, found, behind = text.partition(opener)
-    before = text[: len(text) - len(behind) - len(opener)].rstrip() if found else "-"
+    _, separator, behind = text.partition(opener)
+    before = text[: len(text) - len(behind) - len(opener)].rstrip() if separator else "-"
     return (not before or before.endswith(">")) and behind.rstrip().endswith(closer)
 
 
 def _begins_with_tag(row: Format, text: str) -> bool:
-    found = vocabulary(row.tags).find(text.lstrip()[:512], 0)
-    return found is not None and not found.start() and found["name"].lower() not in DEFAULT_TAGS
+    match = vocabulary(row.tags).find(text.lstrip()[:512], 0)
+    return match is not None and not match.start() and match["name"].lower() not in DEFAULT_TAGS
 
 
 def _marks_reasoning(row: Format, text: str) -> bool:

@@ -117,8 +117,10 @@ def by_rule(turns: Sequence[Turn], rule: HistoryRule) -> tuple[Turn, ...]:
         raise UsageError(f"a history rule is one of {', '.join(HISTORY)}, not {rule!r}")
     if rule == "all":
         return tuple(turns)
-    asked = max((index for index, turn in enumerate(turns) if turn.role == "user"), default=-1)
-    first_kept = len(turns) if rule == "none" else asked
+    last_question = max(
+        (index for index, turn in enumerate(turns) if turn.role == "user"), default=-1
+    )
+    first_kept = len(turns) if rule == "none" else last_question
     return tuple(
         turn if index > first_kept else turn._replace(reasoning=None)
         for index, turn in enumerate(turns)

@@ -103,5 +103,5 @@ def _script(code: int) -> str | None:
 
 
 def _last_question(prompt: list[dict[str, Any]] | None) -> str:
-    said = [message for message in prompt or () if message["role"] == "user"]
-    return (said[-1]["content"] or "") if said else ""
+    questions = [message for message in prompt or () if message["role"] == "user"]
+    return (questions[-1]["content"] or "") if questions else ""

@@ -47,7 +47,7 @@ class Layout(Value, frozen=True, kw_only=True):
         pairs = [
             f"{one} + {other}" for one, other in zip(self.reasoning, self.columns, strict=False)
         ]
-        said = ", ".join(pairs or self.columns)
+        names = ", ".join(pairs or self.columns)
         others = {
             "prompt": self.prompt,
             "system": self.system,
@@ -56,7 +56,7 @@ class Layout(Value, frozen=True, kw_only=True):
             "finish": self.finish,
         }
         rest = "".join(f"; {name} {column}" for name, column in others.items() if column)
-        return f"{kind.meaning}: {said}{rest}" if said else kind.meaning
+        return f"{kind.meaning}: {names}{rest}" if names else kind.meaning
 
 
 class LayoutKind(NamedTuple):
@@ -99,8 +99,8 @@ def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
     sample = [row for row in rows if isinstance(row, dict)]
     layout = _said(sample, options)
     if layout is None:
-        found = (kind.find(sample) for kind in KINDS.values())
-        layout = next((one for one in found if one is not None), None)
+        layouts = (kind.find(sample) for kind in KINDS.values())
+        layout = next((one for one in layouts if one is not None), None)
     if layout is None:
         names = ", ".join(dict.fromkeys(name for row in sample[:20] for name in row)) or "nothing"
         raise UsageError(
@@ -112,14 +112,14 @@ def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
 
 def _said(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
     """The layout that the options specify."""
-    named = (
+    options_named = (
         options.messages,
         options.generations,
         *options.text,
         options.reasoning,
         options.answer,
     )
-    for name in filter(None, named):
+    for name in filter(None, options_named):
         if sample and not any(name in row for row in sample):
             columns = ", ".join(dict.fromkeys(column for row in sample[:20] for column in row))
             raise UsageError(f"there is no column {name!r}; the columns are: {columns[:400]}")
@@ -143,8 +143,8 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
     taken = {*layout.columns, *layout.reasoning}
 
     def named(names: tuple[str, ...], fits: Callable[[Any], bool]) -> str | None:
-        found = (name for name in _in_order(sample, names) if name not in taken)
-        return next((name for name in found if _mostly(_values(sample, name), fits)), None)
+        candidates = (name for name in _in_order(sample, names) if name not in taken)
+        return next((name for name in candidates if _mostly(_values(sample, name), fits)), None)
 
     # A completion has its prompt in another column; a conversation contains it.
     is_completion = layout.kind == "messages" and layout.columns[0].lower() == "completion"
@@ -243,7 +243,7 @@ def _in_order(sample: list[dict[str, Any]], names: tuple[str, ...]) -> Iterator[
         numbered = [
             column
             for column in columns
-            if (found := _NUMBERED.fullmatch(column.lower())) and found[1] == name
+            if (match := _NUMBERED.fullmatch(column.lower())) and match[1] == name
         ]
         yield from sorted(numbered, key=lambda column: (len(column), column))
 
@@ -285,9 +285,9 @@ _ANSWER_MEMBERS = frozenset((
 
 def _may_be_answer(row: dict[str, Any]) -> bool:
     """Whether a row may be an answer as an API sent it, or contain one; cheap enough for any row."""
-    held = any(isinstance(row.get(name), dict) for name in _AROUND)
+    is_wrapped = any(isinstance(row.get(name), dict) for name in _AROUND)
     return (
-        held
+        is_wrapped
         or any(isinstance(row.get(name), (dict, list)) for name in _ANSWER_MEMBERS)
         or not _BATCH.isdisjoint(row)
     )
@@ -307,18 +307,18 @@ def _is_answer(row: dict[str, Any]) -> bool:
 
 def _find_generations(sample: list[dict[str, Any]]) -> Layout | None:
     names = _in_order(sample, _GENERATIONS)
-    found = next((name for name in names if _mostly(_values(sample, name), _is_texts)), None)
-    return Layout(kind="generations", columns=(found,)) if found else None
+    column = next((name for name in names if _mostly(_values(sample, name), _is_texts)), None)
+    return Layout(kind="generations", columns=(column,)) if column else None
 
 
 def _find_messages(sample: list[dict[str, Any]]) -> Layout | None:
-    found = _any_column(sample, _MESSAGES, _has_answer)
-    return Layout(kind="messages", columns=(found,)) if found else None
+    column = _any_column(sample, _MESSAGES, _has_answer)
+    return Layout(kind="messages", columns=(column,)) if column else None
 
 
 def _find_interactions(sample: list[dict[str, Any]]) -> Layout | None:
-    found = _any_column(sample, ("interactions",), _is_interaction)
-    return Layout(kind="interactions", columns=(found,)) if found else None
+    column = _any_column(sample, ("interactions",), _is_interaction)
+    return Layout(kind="interactions", columns=(column,)) if column else None
 
 
 def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
@@ -327,13 +327,13 @@ def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
     pairs: list[tuple[str, str, str]] = []
     prefixes = dict.fromkeys(prefix for name in texts if (prefix := _prefix(name)) is not None)
     for prefix in prefixes:
-        own = {
+        columns_here = {
             name.lower().removeprefix(prefix): name
             for name in texts
             if name.lower().startswith(prefix)
         }
-        if pair := pair_in(list(own)):
-            pairs.append((prefix, own[pair[0]], own[pair[1]]))
+        if pair := pair_in(list(columns_here)):
+            pairs.append((prefix, columns_here[pair[0]], columns_here[pair[1]]))
     if not pairs:
         return None
     return Layout(
@@ -347,8 +347,10 @@ def _find_columns(sample: list[dict[str, Any]]) -> Layout | None:
 def _prefix(column: str) -> str | None:
     """The prefix of the name of a column with reasoning; None for other columns."""
     name = column.lower()
-    found = next((word for word in _REASONING if name == word or name.endswith(f"_{word}")), None)
-    return None if found is None else name.removesuffix(found)
+    word_at_end = next(
+        (word for word in _REASONING if name == word or name.endswith(f"_{word}")), None
+    )
+    return None if word_at_end is None else name.removesuffix(word_at_end)
 
 
 def pair_in(names: list[str]) -> tuple[str, str] | None:
@@ -368,11 +370,11 @@ def _find_text(sample: list[dict[str, Any]]) -> Layout | None:
         name for name in names if any(map(_TAG.search, filter(_is_text, _values(sample, name))))
     ]
     first = (tagged or names)[0]
-    found = _NUMBERED.fullmatch(first)
+    match = _NUMBERED.fullmatch(first)
     kin = [
         name
         for name in names
-        if found and (other := _NUMBERED.fullmatch(name)) and other[1] == found[1]
+        if match and (other := _NUMBERED.fullmatch(name)) and other[1] == match[1]
     ]
     return Layout(kind="text", columns=tuple(kin or [first]))
 

@@ -69,17 +69,17 @@ def final_answer(text: str) -> str | None:
     """The final answer that is marked in a text, without the markup around it."""
     if boxed := _last_boxed(text):
         return boxed
-    found = _LINE.findall(text) or _SAID.findall(text)
-    return found[-1].strip() or None if found else None
+    matches = _LINE.findall(text) or _SAID.findall(text)
+    return matches[-1].strip() or None if matches else None
 
 
 def copied_share(answer: str, reasoning: str) -> float | None:
     """How much of the answer is in the reasoning word for word."""
-    said = _grams(answer)
-    if not said:
+    answer_grams = _grams(answer)
+    if not answer_grams:
         return None
     thought = set(_grams(reasoning))
-    return sum(gram in thought for gram in said) / len(said)
+    return sum(gram in thought for gram in answer_grams) / len(answer_grams)
 
 
 def _only_in_reasoning(final: str | None, answer: str, thought: str) -> bool:
@@ -91,13 +91,13 @@ def _only_in_reasoning(final: str | None, answer: str, thought: str) -> bool:
 
 
 def _last_boxed(text: str) -> str | None:
-    for found in reversed(list(_BOXED.finditer(text))):
+    for match in reversed(list(_BOXED.finditer(text))):
         depth = 1
         # A formula is short; one without an end within 1,000 characters was cut off.
-        for position in range(found.end(), min(len(text), found.end() + 1000)):
+        for position in range(match.end(), min(len(text), match.end() + 1000)):
             depth += {"{": 1, "}": -1}.get(text[position], 0)
             if depth == 0:
-                return text[found.end() : position].strip() or None
+                return text[match.end() : position].strip() or None
     return None
 
 

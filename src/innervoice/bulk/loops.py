@@ -143,7 +143,7 @@ def words_of(text: str) -> list[str]:
 def _place(text: str, word: int) -> int:
     """The character at which the word begins."""
     pattern = re.compile(r"\S+") if text.isascii() or not _HAS_UNSPACED.search(text) else _WORD
-    for index, found in enumerate(pattern.finditer(text)):
+    for index, match in enumerate(pattern.finditer(text)):
         if index == word:
-            return found.start()
+            return match.start()
     return len(text)

@@ -93,25 +93,25 @@ class Part(NamedTuple):
 
 def versions() -> dict[str, str]:
     """The versions of the software that made the result."""
-    found = {}
+    installed = {}
     for package in ("innervoice", "pyarrow"):
         try:
-            found[package] = version(package)
+            installed[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def fingerprint(file: InputFile) -> dict[str, Any]:
     """A file by its size and the digest of its beginning and end: reading all of it would take as long as the run."""
-    known: dict[str, Any] = {"path": file.path, "size": file.size}
+    facts: dict[str, Any] = {"path": file.path, "size": file.size}
     if file.path == STANDARD_INPUT:
-        return {**known, "run": token_hex(8)}  # never the same as another
+        return {**facts, "run": token_hex(8)}  # never the same as another
     with open_file(file._replace(compression=None)) as stream:
         digest = hashlib.sha256(stream.read(_ENDS))
         stream.seek(max((file.size or 0) - _ENDS, 0))
         digest.update(stream.read(_ENDS))
-    return {**known, "ends": digest.hexdigest()}
+    return {**facts, "ends": digest.hexdigest()}
 
 
 def plan_digest(plan: dict[str, Any]) -> str:

@@ -73,9 +73,9 @@ def steps_for(expression: Filter, present: Iterable[Step] = ()) -> list[Step]:
     """The further steps whose columns a filter reads."""
     added = {column for step in present for column in step.adds}
     wanted = [name for name in expression.names if name not in added and name not in COLUMNS]
-    found = []
+    steps = []
     for name in ("stats", "loops", "language", "leak", "secrets", "cost"):
         step = MAPS[name]()
         if any(column in step.adds for column in wanted):
-            found.append(step)
-    return found
+            steps.append(step)
+    return steps

@@ -27,15 +27,15 @@ _GIVE_UP = -1
 
 def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText | None:
     """The columns of a text; None if the splitter must decide."""
-    found = words.find(text, 0)
-    if found is None:
-        said = text.lstrip()
-        if said[:1] == "<" or (finish == "length" and "<|" in text[-LONGEST_MARKER:]):
+    marker = words.find(text, 0)
+    if marker is None:
+        body = text.lstrip()
+        if body[:1] == "<" or (finish == "length" and "<|" in text[-LONGEST_MARKER:]):
             return None  # perhaps a call that was written out, or a token that the limit cut off
-        return SplitText(text, None, status_of(finish, answered=bool(said)))
+        return SplitText(text, None, status_of(finish, answered=bool(body)))
     if finish == "length" and "<|" in text[-LONGEST_MARKER:]:
         return None
-    return _Scan(text, words).columns(found, finish)
+    return _Scan(text, words).columns(marker, finish)
 
 
 class _Scan:
@@ -72,13 +72,15 @@ class _Scan:
         self._code: CodeTracker | None = None
         self._read = 0  # how far that text was read for code
 
-    def columns(self, found: re.Match[str] | None, finish: FinishReason | None) -> SplitText | None:
+    def columns(
+        self, marker: re.Match[str] | None, finish: FinishReason | None
+    ) -> SplitText | None:
         """The columns; None if the splitter must decide."""
-        while found:
-            position = self._meet(found)
+        while marker:
+            position = self._meet(marker)
             if position == _GIVE_UP:
                 return None
-            found = self._words.find(self._text, position)
+            marker = self._words.find(self._text, position)
         self._say(self._text[self._start :])
         return self._whole(finish)
 
@@ -128,16 +130,16 @@ class _Scan:
         """Reads reasoning to its closer; returns where to continue."""
         text, find = self._text, self._words.find
         at_head, position = self._blank, inside
-        while found := find(text, position):
-            role, other, own = self._meaning(found)
-            start, position = found.span()
+        while marker := find(text, position):
+            role, other, is_own = self._meaning(marker)
+            start, position = marker.span()
             if role is None or position - start > LONGEST_TAG:
                 return _GIVE_UP
             if other is not row or role == "wrapper":
                 continue  # text
             if role == "close":
                 return self._add(text[inside:start], name, opener, position)
-            if row is not None or own == name:
+            if row is not None or is_own == name:
                 return _GIVE_UP  # a repeated opener
         if not at_head:
             return _GIVE_UP
@@ -156,12 +158,12 @@ class _Scan:
 
     def _add(self, thought: str, name: str, opener: str, end: int) -> int:
         """Adds reasoning that ends here."""
-        said = thought.strip()
+        stripped = thought.strip()
         if self._thoughts and opener.endswith(self._thoughts[-1]):
             return _GIVE_UP  # looks as if a field went on here
         self._markup = self._markup or name
-        if said:
-            self._thoughts.append(said)
+        if stripped:
+            self._thoughts.append(stripped)
         self._gaps[-1] |= CUT
         self._start, self._code, self._read = end, None, end
         return end

@@ -61,13 +61,13 @@ def stored_message(message: dict[str, Any]) -> Message | None:
 def calls_in(message: dict[str, Any], text: str | None) -> tuple[str | None, tuple[ToolCall, ...]]:
     """The tool calls of a message, and its text without calls that are written in it."""
     if message.get("from") == "function_call" and text:
-        found = _WRITTEN_CALL.search(text)
+        match = _WRITTEN_CALL.search(text)
         try:
-            written = load_json(text[found.start() :]) if found else None
+            written = load_json(text[match.start() :]) if match else None
         except ValueError:
             written = None
-        if written is not None and found is not None:
-            return text[: found.start()], _calls(
+        if written is not None and match is not None:
+            return text[: match.start()], _calls(
                 written if isinstance(written, list) else [written]
             )
     return text, _calls(message.get("tool_calls"))
@@ -108,10 +108,10 @@ def prompt_message(role: str, content: str | None, message: dict[str, Any]) -> d
 def prompt_of_message(message: Message) -> dict[str, Any]:
     """One of our messages in the form of the prompt column."""
     results = [part for part in message.parts if isinstance(part, ToolResult)]
-    said = [_result_text(part) for part in results]
+    texts = [_result_text(part) for part in results]
     return _member_message(
         message.role,
-        "\n\n".join(said) if results else message.text,
+        "\n\n".join(texts) if results else message.text,
         message.thinking,
         message.tool_calls,
         results[0].call_id if results else None,
@@ -132,8 +132,8 @@ def _member_message(
     call_id: str | None,
 ) -> dict[str, Any]:
     more = {"reasoning": reasoning or None, "calls": calls_text(calls), "call_id": call_id}
-    known = {name: value for name, value in more.items() if value is not None}
-    return {"role": role, "content": content, **known}
+    members = {name: value for name, value in more.items() if value is not None}
+    return {"role": role, "content": content, **members}
 
 
 def with_earlier_turns(
@@ -171,33 +171,33 @@ def with_earlier_turns(
 
 def with_whole_prompts(answers: Sequence[RowAnswer]) -> list[RowAnswer]:
     """The answers of one conversation, each with the whole conversation before it instead of only the new messages."""
-    said: list[dict[str, Any]] = []
-    done = []
+    turns_before: list[dict[str, Any]] = []
+    answers_with_prompts = []
     for answer in answers:
-        said = [*said, *(answer.prompt or ())]
-        done.append(answer._replace(prompt=said or None))
+        turns_before = [*turns_before, *(answer.prompt or ())]
+        answers_with_prompts.append(answer._replace(prompt=turns_before or None))
         if answer.response is not None:
             response = answer.response
-            said = [
-                *said,
+            turns_before = [
+                *turns_before,
                 _member_message(
                     "assistant", response.text, response.thinking, response.tool_calls, None
                 ),
             ]
-    return done
+    return answers_with_prompts
 
 
 def _apart(
-    message: dict[str, Any], known: SplitText | None, splitter: TextSplitter
+    message: dict[str, Any], parts: SplitText | None, splitter: TextSplitter
 ) -> dict[str, Any]:
     content = message["content"]
-    if known is None:
+    if parts is None:
         if message.get("reasoning") or not content or not splitter.has_marker(content):
             return message
-        known = splitter.split(content)
-    if known.reasoning is None and known.answer == content:
+        parts = splitter.split(content)
+    if parts.reasoning is None and parts.answer == content:
         return message
-    apart = {**message, "content": known.answer}
-    if known.reasoning is not None:
-        apart["reasoning"] = known.reasoning
+    apart = {**message, "content": parts.answer}
+    if parts.reasoning is not None:
+        apart["reasoning"] = parts.reasoning
     return apart

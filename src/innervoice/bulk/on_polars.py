@@ -72,8 +72,8 @@ class LazyFrames:
 
 
 def _mapped(frame: pl.DataFrame, steps: tuple[Step, ...]) -> pl.DataFrame:
-    found: Any = pl.from_arrow(mapped_table(frame.to_arrow(), steps))
-    return found
+    result: Any = pl.from_arrow(mapped_table(frame.to_arrow(), steps))
+    return result
 
 
 def _polars_type(words: str) -> Any:

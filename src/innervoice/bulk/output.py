@@ -137,20 +137,24 @@ class Output(NamedTuple):
     def begin(self, digest: str, *, overwrite: bool) -> tuple[Output, dict[str, Any] | None]:
         """Prepares the output, and says where parts are made; or the manifest if the same run is complete. Raises `UsageError` for anything else."""
         self._complete_swap()
-        done = records.load_manifest(self.manifest)
+        manifest = records.load_manifest(self.manifest)
         begun = _plan_in(self.folder)
-        self._check_owner(done, begun)
-        if done and done["plan"] == digest and self._is_whole(done) and not overwrite:
-            return self, done
-        plans = {known for known in (done["plan"] if done else None, begun) if known is not None}
+        self._check_owner(manifest, begun)
+        if manifest and manifest["plan"] == digest and self._is_whole(manifest) and not overwrite:
+            return self, manifest
+        plans = {
+            plan_here
+            for plan_here in (manifest["plan"] if manifest else None, begun)
+            if plan_here is not None
+        }
         if plans - {digest} and not overwrite:
             raise UsageError(
                 f"{self.path} has the result of a run with other files or options; choose another path, or pass --overwrite"
             )
-        if done and not overwrite:
-            self._check_unchanged(done)
+        if manifest and not overwrite:
+            self._check_unchanged(manifest)
         place = self
-        if done and overwrite and self.is_folder:
+        if manifest and overwrite and self.is_folder:
             place = self._replacing()
             begun = _plan_in(place.folder)
         if begun not in (None, digest):
@@ -159,7 +163,7 @@ class Output(NamedTuple):
         if place.replaces:
             shutil.copymode(self._real, place.folder)
         (place.folder / _STATE).mkdir(exist_ok=True)
-        replaces = {"replaces": done["plan"]} if done and place.replaces else {}
+        replaces = {"replaces": manifest["plan"]} if manifest and place.replaces else {}
         records.save(place.folder / _STATE / _PLAN, {"plan": digest, **replaces})
         return place, None
 
@@ -169,9 +173,9 @@ class Output(NamedTuple):
             if not done and begun is None and _is_used(self.path):
                 raise UsageError(_not_ours(self.path, f"{_MANIFEST} of innervoice bulk in it"))
             return
-        own = {*records.file_names(done), *([self.manifest.name] if done else ())}
+        our_files = {*records.file_names(done), *([self.manifest.name] if done else ())}
         for target in self._targets:
-            if target.name not in own and os.path.lexists(target):
+            if target.name not in our_files and os.path.lexists(target):
                 raise UsageError(_not_ours(target, f"{self.manifest.name} that names it"))
         if begun is None and _is_used(self.folder):
             raise UsageError(_not_ours(self.folder, f"{_STATE}/{_PLAN} in it"))
@@ -228,12 +232,12 @@ class Output(NamedTuple):
         """Joins the parts if one file was requested; returns the files of the result."""
         if self.is_folder:
             return parts
-        own = records.file_names(records.load_manifest(self.manifest))
+        our_files = records.file_names(records.load_manifest(self.manifest))
         joined = {}
         (self.folder / _JOINED).mkdir(exist_ok=True)
         for name in dict.fromkeys(name for part in parts for name in part):
             target = self._joined_path(name)
-            if target.name not in own and os.path.lexists(target):
+            if target.name not in our_files and os.path.lexists(target):
                 raise UsageError(_not_ours(target, f"{self.manifest.name} that names it"))
             sources = [self.folder / part[name]["name"] for part in parts if name in part]
             rows = sum(part[name]["rows"] for part in parts if name in part)
@@ -338,8 +342,12 @@ def _plan_in(folder: Path) -> str | None:
 
 def _has_replaced(old: Path, new: Path) -> bool:
     """Whether a folder has the result that a run in the other one was to replace."""
-    state, done = records.load(new / _STATE / _PLAN), records.load_manifest(old / _MANIFEST)
-    return isinstance(state, dict) and done is not None and state.get("replaces") == done["plan"]
+    state, manifest = records.load(new / _STATE / _PLAN), records.load_manifest(old / _MANIFEST)
+    return (
+        isinstance(state, dict)
+        and manifest is not None
+        and state.get("replaces") == manifest["plan"]
+    )
 
 
 def _is_used(path: Path) -> bool:

@@ -28,30 +28,30 @@ def check_apart(
     """Raises `UsageError` if a path that is read is one that is written, or if one of both is in the other."""
     targets = [(os.fspath(target), Path(target).resolve()) for target in written]
     taken = {one: name for name, path in targets for one in _identities(path)}
-    for given in (os.fspath(path) for path in read):
-        if given == STANDARD_INPUT:
+    for input_path in (os.fspath(path) for path in read):
+        if input_path == STANDARD_INPUT:
             _check_identity(_stream_identity(sys.stdin), "standard input", taken)
             continue
-        source = _local_path(given)
+        source = _local_path(input_path)
         if source is None:
             continue
         for name, target in targets:
             if source == target:
-                raise UsageError(_written_over(given, name))
+                raise UsageError(_written_over(input_path, name))
             if target in source.parents:
-                raise UsageError(f"the input {given} is in the output {name}; {_CHOOSE}")
+                raise UsageError(f"the input {input_path} is in the output {name}; {_CHOOSE}")
             if source in target.parents and source.is_dir():
-                raise UsageError(f"the output {name} is in the input {given}; {_CHOOSE}")
-        _check_identity(_identity(source), given, taken)
+                raise UsageError(f"the output {name} is in the input {input_path}; {_CHOOSE}")
+        _check_identity(_identity(source), input_path, taken)
 
 
 def check_stream(read: Iterable[str | os.PathLike[str]], stream: Any) -> None:
     """Raises `UsageError` if a file that is read is the one that a stream writes to: it would never end."""
     identity = _stream_identity(stream)
     taken = {identity: "standard output"} if identity else {}
-    for given in (os.fspath(path) for path in read):
-        source = None if given == STANDARD_INPUT else _local_path(given)
-        _check_identity(_identity(source) if source else None, given, taken)
+    for input_path in (os.fspath(path) for path in read):
+        source = None if input_path == STANDARD_INPUT else _local_path(input_path)
+        _check_identity(_identity(source) if source else None, input_path, taken)
 
 
 _CHOOSE = "choose another path for the output"
@@ -83,16 +83,16 @@ def _identities(path: Path) -> Iterator[Identity]:
 
 def _identity(path: Path) -> Identity | None:
     try:
-        found = path.stat()
+        about = path.stat()
     except OSError:
         return None
-    return (found.st_dev, found.st_ino) if path.is_file() else None
+    return (about.st_dev, about.st_ino) if path.is_file() else None
 
 
 def _stream_identity(stream: Any) -> Identity | None:
     """The identity of the file behind a stream; None if there is none."""
     try:
-        found = os.fstat(stream.fileno())
+        about = os.fstat(stream.fileno())
     except (AttributeError, OSError, ValueError):
         return None  # closed, or not of the operating system
-    return (found.st_dev, found.st_ino)
+    return (about.st_dev, about.st_ino)

@@ -115,14 +115,14 @@ def _line_tables(piece: Piece, *, is_sample: bool) -> Iterator[Table]:
 
 
 def _of_lines(piece: Piece, stream: BinaryIO) -> Iterator[Table]:
-    left = None if piece.end is None else piece.end - piece.start
+    remaining = None if piece.end is None else piece.end - piece.start
     number = piece.first
     lines: list[bytes] = []
     numbers: list[int] = []
     size = 0
     damage = None
     reader = stream if piece.file.compression is None else io.BufferedReader(stream, _READ)  # type: ignore[type-var]
-    while left is None or left > 0:
+    while remaining is None or remaining > 0:
         try:
             line = reader.readline()
         except DAMAGED as error:
@@ -134,7 +134,7 @@ def _of_lines(piece: Piece, stream: BinaryIO) -> Iterator[Table]:
             damage, line = f"the compressed data is damaged or cut off here: {error}", b""
         if not line:
             break
-        left = None if left is None else left - len(line)
+        remaining = None if remaining is None else remaining - len(line)
         number += 1
         if line.isspace():
             continue

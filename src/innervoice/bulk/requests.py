@@ -34,14 +34,14 @@ def requests(path: str) -> Step:
 
 def _run(batch: Batch, *, path: str) -> Batch:
     ids = column(batch, "id", "requests")
-    found = [_request(path, str(own)) for own in ids]
+    requests = [_request(path, str(row_id)) for row_id in ids]
     prompts = [
         prompt if prompt is not None or body is None else _prompt(body)
-        for prompt, body in zip(column(batch, "prompt", "requests"), found, strict=True)
+        for prompt, body in zip(column(batch, "prompt", "requests"), requests, strict=True)
     ]
     known = batch.get("tools") or [None] * len(ids)
     tools = [
-        _tools(body) if tool is None else tool for tool, body in zip(known, found, strict=True)
+        _tools(body) if tool is None else tool for tool, body in zip(known, requests, strict=True)
     ]
     return {**batch, "prompt": prompts, "tools": tools}
 
@@ -58,9 +58,11 @@ def _places(path: str) -> dict[str, int]:
             except ValueError:
                 value = None
             if isinstance(value, dict):
-                own = next((value[name] for name in _IDS if value.get(name) is not None), None)
-                if own is not None:
-                    places.setdefault(str(own), position)
+                request_id = next(
+                    (value[name] for name in _IDS if value.get(name) is not None), None
+                )
+                if request_id is not None:
+                    places.setdefault(str(request_id), position)
             position += len(line)
     if not places:
         raise UsageError(f"{path} has no requests: expected lines with {', '.join(_IDS[:3])}")

@@ -114,7 +114,7 @@ class RowReader:
         }
         if options.parts:
             parts = map(self._parts, answers, split)
-            batch["parts"] = [[_part(part) for part in own] for own in parts]
+            batch["parts"] = [[_part(part) for part in row_parts] for row_parts in parts]
         if options.raw:
             batch["raw"] = [table.raw(row) for row in rows]
         batch = {name: batch[name] for name in self._columns}
@@ -126,16 +126,16 @@ class RowReader:
         """The rows of a table that already has the schema."""
         for row, why in table.unreadable.items():
             self._troubles.append(Trouble(table.place(row), why))
-        kept = kept_names(list(table.columns), self._layout, self._options)
-        batch: Batch = {name: table.column(name) for name in (*self._columns, *kept)}  # type: ignore[misc] # a column of Arrow stays one
+        passed_on = kept_names(list(table.columns), self._layout, self._options)
+        batch: Batch = {name: table.column(name) for name in (*self._columns, *passed_on)}  # type: ignore[misc] # a column of Arrow stays one
         if table.unreadable:
             batch["id"] = [
-                table.place(row) if row in table.unreadable else own
-                for row, own in enumerate(batch["id"])
+                table.place(row) if row in table.unreadable else row_id
+                for row, row_id in enumerate(batch["id"])
             ]
             batch["status"] = [
-                UNREADABLE if row in table.unreadable else own
-                for row, own in enumerate(batch["status"])
+                UNREADABLE if row in table.unreadable else row_id
+                for row, row_id in enumerate(batch["status"])
             ]
         return batch
 
@@ -154,22 +154,22 @@ class RowReader:
         """An answer whose reasoning is in a separate field; its text may repeat it."""
         notes: tuple[str, ...] = ("field_thinking",)
         place: str | None = answer.place
-        said = text
+        answer_text = text
         if self._splitter.has_marker(text):
             response = self._splitter.response(text, answer.finish_reason, elsewhere=True)
             split = self._splitter.columns_of(response)
-            said, place = split.answer or "", split.markup or place
+            answer_text, place = split.answer or "", split.markup or place
             inline = tuple(note for note in split.notes if note != "answer_in_reasoning")
             if split.reasoning and is_same(split.reasoning, field):
                 notes = (*notes, *inline, "inline_repeated")
             else:
                 notes = (*notes, *inline)
                 field = "\n\n".join(filter(None, (field, split.reasoning)))
-        answered = bool(said.strip())
+        answered = bool(answer_text.strip())
         status = status_of(answer.finish_reason, answered=answered, calls=bool(answer.calls))
         if status == "empty":
             notes = (*notes, "answer_in_reasoning")
-        return SplitText(said, field, status, notes, place)
+        return SplitText(answer_text, field, status, notes, place)
 
     def _with_calls(self, split: SplitText, answer: RowAnswer) -> SplitText:
         status = status_of(

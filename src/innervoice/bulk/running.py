@@ -106,9 +106,9 @@ def run(
         {**(settings or {}), "piece_bytes": piece_bytes},
     )
     digest = records.plan_digest(plan)
-    place, done = place.begin(digest, overwrite=overwrite)
-    if done is not None:
-        return Result(done, place.manifest, len(done["parts"]))
+    place, complete = place.begin(digest, overwrite=overwrite)
+    if complete is not None:
+        return Result(complete, place.manifest, len(complete["parts"]))
     job = Job(finding, options, tuple(steps), divide, form, place)
     job = job._replace(schema=_schema(job) if place.has_schema else None)
     progress = progress or Progress(finding.size)
@@ -160,10 +160,10 @@ def _schema(job: Job) -> Any:
     if job.form:
         return schema_of(job.form.columns)
     columns = {name: COLUMNS[name] for name in schema_columns(job.options)}
-    kept = kept_types(job.finding)
+    types = kept_types(job.finding)
     for step in job.steps:
         columns.update(step.adds)
-    return schema_of(columns, {name: kind for name, kind in kept.items() if name not in columns})
+    return schema_of(columns, {name: kind for name, kind in types.items() if name not in columns})
 
 
 def _missing(
@@ -171,11 +171,11 @@ def _missing(
 ) -> Iterator[tuple[int, Piece]]:
     """The pieces without a part; existing parts are added to `parts`."""
     for number, piece in enumerate(pieces):
-        known = place.known(number)
-        if known is None:
+        written_piece = place.known(number)
+        if written_piece is None:
             yield number, piece
         else:
-            parts[number] = {**known, "reused": True}
+            parts[number] = {**written_piece, "reused": True}
             progress.skip(piece.size)
 
 
@@ -249,7 +249,7 @@ def kept_types(finding: Finding) -> dict[str, Any]:
         new: [row.get(old) for row in sample if row.get(old) is not None]
         for old, new in finding.kept.items()
     }
-    return {name: _type(own, arrow) for name, own in values.items()}
+    return {name: _type(samples, arrow) for name, samples in values.items()}
 
 
 def _type(values: list[Any], arrow: Any) -> Any:
@@ -360,8 +360,8 @@ def _results(
                 more = False
             else:
                 waiting.add(pool.submit(_do, *entry))
-        done, waiting = wait(waiting, timeout=0.25, return_when=FIRST_COMPLETED)
-        for future in done:
+        finished, waiting = wait(waiting, timeout=0.25, return_when=FIRST_COMPLETED)
+        for future in finished:
             yield future.result()
         progress.show(reports.rows, reports.size)
     progress.show(reports.rows, reports.size, final=True)

@@ -28,7 +28,7 @@ def _run(batch: Batch, *, redact: bool) -> Batch:
     prompts = column(batch, "prompt", "secrets")
     thoughts = column(batch, "reasoning", "secrets")
     answers = column(batch, "answer", "secrets")
-    found = [
+    counts = [
         [
             *_in_prompt(prompts[index]),
             *_in_text("reasoning", thoughts[index]),
@@ -36,7 +36,7 @@ def _run(batch: Batch, *, redact: bool) -> Batch:
         ]
         for index in range(rows_in(batch))
     ]
-    batch = {**batch, "secrets": found}
+    batch = {**batch, "secrets": counts}
     return _redacted(batch) if redact else batch
 
 

@@ -59,10 +59,10 @@ def _unreadable(file: InputFile, line: int, why: str) -> Table:
 def _of_conversation(file: InputFile, conversation: Conversation) -> Table:
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
-    asked: list[dict[str, Any]] = []
+    prompt: list[dict[str, Any]] = []
     for number, turn in enumerate(conversation.turns, 1):
         if turn.message.role != "assistant":
-            asked.append(_asked(turn.message))
+            prompt.append(_asked(turn.message))
             continue
         answer = turn.answer or Response(parts=turn.message.parts, ended=True)
         model = answer.model or (turn.message.origin.model if turn.message.origin else None)
@@ -70,13 +70,13 @@ def _of_conversation(file: InputFile, conversation: Conversation) -> Table:
             {
                 "id": conversation.id,
                 "turn": len(rows),
-                "prompt": asked or None,
+                "prompt": prompt or None,
                 "model": model,
                 "answer": answer,
             }
         )
         numbers.append(turn.line or number)
-        asked = []
+        prompt = []
     return Table.of_rows(
         file.path, rows, numbers=numbers, raw=lambda index: to_json(rows[index]["answer"]).decode()
     )
@@ -84,8 +84,8 @@ def _of_conversation(file: InputFile, conversation: Conversation) -> Table:
 
 def _asked(message: Message) -> dict[str, Any]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
-    known = {"call_id": results[0].call_id} if results else {}
-    return {"role": message.role, "content": _said(message), **known}
+    members = {"call_id": results[0].call_id} if results else {}
+    return {"role": message.role, "content": _said(message), **members}
 
 
 def _said(message: Message) -> str:

@@ -107,4 +107,4 @@ def _share(pattern: re.Pattern[str], text: str) -> float | None:
     characters = len(text) - 2
     if not characters:
         return None
-    return min(sum(len(found) for found in pattern.findall(text)) / characters, 1.0)
+    return min(sum(len(piece) for piece in pattern.findall(text)) / characters, 1.0)

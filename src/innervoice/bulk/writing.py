@@ -41,12 +41,12 @@ class _Writer(Protocol):
 def output_format(path: str) -> str:
     """The format of a path to write, by the suffix of its name; raises `UsageError` for others."""
     name = Path(path).name.lower()
-    found = [ending for ending in OUTPUTS if name.endswith(ending)]
-    if not found:
+    endings = [ending for ending in OUTPUTS if name.endswith(ending)]
+    if not endings:
         raise UsageError(
             f"expected a folder, or a file whose name ends in {', '.join(OUTPUTS)}; not {path!r}"
         )
-    return max(found, key=len)
+    return max(endings, key=len)
 
 
 class PartFile:

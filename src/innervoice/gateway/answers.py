@@ -293,13 +293,13 @@ class BytesAnswer:
             return _object_of(Frame(self._end), None)
         events = ServerSentEvents()
         frames = [*events.feed(self._end), *events.finish()]
-        found = next(
+        answer = next(
             filter(None, (_object_of(frame, api.noun) for frame in reversed(frames))), None
         )
-        if found is None or api.output in found:
-            return found
+        if answer is None or api.output in answer:
+            return answer
         # The last event of some APIs has everything but what the model said.
-        return {**encode_response(self._exchange.response, api.dialect), **found}
+        return {**encode_response(self._exchange.response, api.dialect), **answer}
 
     def fail(self, failure: Failure) -> bytes:
         """The dialect's own error in the middle of a stream."""
@@ -311,8 +311,8 @@ class BytesAnswer:
         if self._passage.front.array:
             return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
         has_done = row.last_mark.startswith(b"[")
-        done = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
-        return self._numbered(row.framing(error)) + done
+        closing = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
+        return self._numbered(row.framing(error)) + closing
 
     def _numbered(self, data: bytes) -> bytes:
         """A frame written by the gateway, which continues the upstream's numbering."""
@@ -336,9 +336,9 @@ class BytesAnswer:
         del tap[:end]
         self._has_begun = self._has_begun or bool(data)
         if (place := data.rfind(b'"sequence_number":')) >= 0 and (
-            found := _NUMBER.match(data, place)
+            match := _NUMBER.match(data, place)
         ):
-            self._number = int(found[1])
+            self._number = int(match[1])
         return data
 
 

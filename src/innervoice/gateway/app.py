@@ -118,8 +118,8 @@ class Application:
             await work(incoming, front, body, caller)
         elif front.verb in OF_RESPONSES:
             await _body_of(incoming, gateway.limits.body_bytes)
-            found = await of_response(gateway, front, incoming.query, caller.name)
-            await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(found))
+            response = await of_response(gateway, front, incoming.query, caller.name)
+            await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(response))
         else:
             await self._look_up(incoming, front, caller)
 
@@ -128,10 +128,12 @@ class Application:
         body = await _body_of(incoming, self.gateway.limits.body_bytes)
         value = checked_body(body, self.gateway.limits) if body else {}
         try:
-            found = looked_up(front, value, self.gateway.routes, caller)
+            listing = looked_up(front, value, self.gateway.routes, caller)
         except InnervoiceError as error:
             raise Refused(trouble(error, front.dialect)) from None
-        await reply(incoming.send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(found))
+        await reply(
+            incoming.send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(listing)
+        )
 
     # ---- answers -------------------------------------------------------------------------------
 
@@ -175,8 +177,8 @@ class Application:
         status, headers, body = refused(front.dialect, refusal)
         report.status = status
         report.error = report.error or refusal.type or "refused"
-        own = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
-        await reply(incoming.send, status, {**headers, **own}, body)
+        report_headers = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
+        await reply(incoming.send, status, {**headers, **report_headers}, body)
 
     async def _count(self, incoming: Incoming, front: Front, body: bytes, caller: Caller) -> None:
         value = checked_body(body, self.gateway.limits)

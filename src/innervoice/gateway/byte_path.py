@@ -22,19 +22,19 @@ def with_model(body: bytes, value: dict[str, Any], model: str) -> bytes | None:
     The same holds for a member whose name is spelled with escapes. Members of that name at deeper levels, as in the schemas of Claude Code's
     tools, are something else.
     """
-    given = value.get("model")
-    if given is None:
+    name_before = value.get("model")
+    if name_before is None:
         return body  # the URL path has the name
     if b"\\u00" in body and _ESCAPED_NAME.search(body):
         return None
-    found = _MODEL.search(body)
-    if found is None or found[1] != dump_json(given):
+    match = _MODEL.search(body)
+    if match is None or match[1] != dump_json(name_before):
         return None
-    start, end = found.span(1)
+    start, end = match.span(1)
     name = dump_json(model)
-    made = body[:start] + name + body[end:]
+    changed = body[:start] + name + body[end:]
     # The last of several members counts: if it is not the one that was replaced, it still has the old name.
-    return made if body.count(b'"model"') == 1 or _asks_for(made, name) else None
+    return changed if body.count(b'"model"') == 1 or _asks_for(changed, name) else None
 
 
 def _asks_for(body: bytes, name: bytes) -> bool:

@@ -171,14 +171,14 @@ class CallerKeys:
         """The caller with this key, even if it is revoked or has expired."""
         digests = self.digests(key)
         items = await self._sealed.get(_TENANT, _KIND, digests)
-        known = [
+        callers = [
             stored.caller
             for item in items
             if item.data is not None
             and (stored := _read(item.data)) is not None
             and any(hmac.compare_digest(stored.digest, digest.hex()) for digest in digests)
         ]
-        return _last(known)
+        return _last(callers)
 
     async def has_any(self) -> bool:
         """Whether there is any key, including one that this gateway cannot open: then a key is needed."""
@@ -384,40 +384,40 @@ class KnownCallers:
     # ---- the owner of a key -----------------------------------------------------------------------
 
     def _configured_caller(self, key: str) -> Caller | None:
-        given, found = digest_of(key), None
-        for known, caller in self._configured.items():
-            if compare_digest(given, known):
-                found = caller
-        return found
+        digest, match = digest_of(key), None
+        for configured, caller in self._configured.items():
+            if compare_digest(digest, configured):
+                match = caller
+        return match
 
     async def _looked_up(self, key: str) -> Caller | None:
         """The caller of a virtual key; raises `Refused` if it cannot be determined."""
         assert self._keys is not None
         keys, clock = self._keys, self._calls.clock
         digest = keys.digests(key)[0]
-        known = self._known.get(digest) or self._unknown.get(digest)
-        if known is not None and clock() - known.asked < FRESH_SECONDS:
-            return known.caller
-        is_known = known is not None and known.caller is not None
-        if known is not None and is_known:
-            known.asked = clock()  # others use the cached result while this one asks
+        cached = self._known.get(digest) or self._unknown.get(digest)
+        if cached is not None and clock() - cached.asked < FRESH_SECONDS:
+            return cached.caller
+        is_known = cached is not None and cached.caller is not None
+        if cached is not None and is_known:
+            cached.asked = clock()  # others use the cached result while this one asks
         try:
             wait = _NEXT_WAIT if is_known else _FIRST_WAIT
             caller = await self._calls.wait(lambda: keys.found(key), wait)
         except StoreError:
-            if known is not None and is_known and clock() - known.said < STALE_SECONDS:
-                return known.caller
+            if cached is not None and is_known and clock() - cached.said < STALE_SECONDS:
+                return cached.caller
             raise Refused(KEYS_AWAY) from None
         self._keep(digest, _Known(caller, clock()))
         return caller
 
-    def _keep(self, digest: bytes, known: _Known) -> None:
+    def _keep(self, digest: bytes, entry: _Known) -> None:
         """Caches a result of the store. Guessed keys never push out known ones."""
         cache, other = self._known, self._unknown
-        if known.caller is None:
+        if entry.caller is None:
             cache, other = other, cache
         other.pop(digest, None)
-        cache[digest] = known
+        cache[digest] = entry
 
 
 def digest_of(key: str) -> bytes:

@@ -55,24 +55,24 @@ def _entry(model: NamedModel, routes: Routes) -> Iterator[str]:
     reached = 0
     for target in model.to:
         try:
-            found = routes.candidates_of(target.replace("*", _EXAMPLE))
+            candidates = routes.candidates_of(target.replace("*", _EXAMPLE))
         except NotConfiguredError as error:
             problems += error.problems
             yield f"  {target}: cannot be called"
             continue
-        reached += len(found)
-        yield f"  {target}: {_described(found)}"
+        reached += len(candidates)
+        yield f"  {target}: {_described(candidates)}"
         if "*" not in target:
-            problems += _doubts(found[0].target, model)
+            problems += _doubts(candidates[0].target, model)
     kind = "note" if reached else "wrong"
     yield from (f"{kind}: {model.name}: {problem}" for problem in problems)
 
 
-def _described(found: tuple[Candidate, ...]) -> str:
-    first = found[0]
+def _described(candidates: tuple[Candidate, ...]) -> str:
+    first = candidates[0]
     provider = first.target.provider
     where = "" if first.is_default_url else f" at {first.base_url}"
-    accounts = ", ".join(_account(candidate) for candidate in found)
+    accounts = ", ".join(_account(candidate) for candidate in candidates)
     return f"{provider} speaks {first.target.dialect}{where}; {accounts}"
 
 
@@ -99,7 +99,7 @@ def _doubts(target: Target, model: NamedModel) -> Iterator[str]:
 
 def _unused(config: GatewayConfig) -> Iterator[str]:
     """Upstreams that callers can reach only if they know their name."""
-    named = {target.partition("/")[0] for model in config.models for target in model.to}
+    used = {target.partition("/")[0] for model in config.models for target in model.to}
     for name in config.upstreams:
-        if name not in named and host_of(name) is None:
+        if name not in used and host_of(name) is None:
             yield f"note: no entry of [[models]] uses {name}; callers reach it as {name}/MODEL"

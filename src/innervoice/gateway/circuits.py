@@ -87,7 +87,7 @@ class Circuits:
         """All candidates of a route, each once, in the order in which they are to be called."""
         now = self._clock()
         rotated = self._rotated(route.candidates, conversation)
-        home, left = self._home(rotated, conversation)
+        home, abandoned = self._home(rotated, conversation)
 
         def rank(candidate: Candidate) -> tuple[int, float]:
             wait = self._wait(candidate, now)
@@ -95,7 +95,7 @@ class Circuits:
                 return 0, 0.0
             if wait:
                 return 3, wait
-            return (2 if candidate in left else 1), 0.0
+            return (2 if candidate in abandoned else 1), 0.0
 
         ordered = sorted(rotated, key=rank)
         if ordered:
@@ -157,9 +157,9 @@ class Circuits:
         if homes is None:
             return None, []
         by_key = {candidate.key: candidate for candidate in candidates}
-        found = [by_key[home] for home in homes if home in by_key]
-        if found:
-            return found[0], found[1:]
+        places_here = [by_key[home] for home in homes if home in by_key]
+        if places_here:
+            return places_here[0], places_here[1:]
         # Another model of the conversation: it uses the same host and account, if the route has them.
         places = {candidate.key[:2]: candidate for candidate in reversed(candidates)}
         return next((places[home[:2]] for home in homes if home[:2] in places), None), []

@@ -141,8 +141,8 @@ def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[
 
 def _check_key(reference: str, environ: Mapping[str, str], problems: Problems) -> None:
     """The gateway's own key, with older ones on the following lines. Callers hold envelopes, so a short key could be guessed offline."""
-    found = check_secret(reference, environ, "server.key", problems, in_lines=True)
-    lines = [line.strip() for line in (found or "").splitlines()]
+    key = check_secret(reference, environ, "server.key", problems, in_lines=True)
+    lines = [line.strip() for line in (key or "").splitlines()]
     if any(0 < len(line) < _SHORTEST_GATEWAY_KEY for line in lines):
         problems.add(
             "server.key",

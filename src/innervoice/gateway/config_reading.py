@@ -77,9 +77,9 @@ class Problems:
             kind = kinds.get(name)
             where = _below(place, name)
             if kind is None:
-                known = ", ".join(kinds)
+                expected = ", ".join(kinds)
                 hint = did_you_mean(name, kinds)
-                self.add(where, f"unknown setting{hint or f'; expected one of {known}'}")
+                self.add(where, f"unknown setting{hint or f'; expected one of {expected}'}")
             elif not kind.fits(member):
                 hint = did_you_mean(member, kind.words) if isinstance(member, str) else ""
                 self.add(where, f"expected {kind.expected}, got {shown(member)}{hint}")

@@ -137,14 +137,14 @@ def check_secret(
     if only_form and is_reference(reference):
         return None
     try:
-        found = secret(reference, environ)
+        value = secret(reference, environ)
     except UsageError as error:
         problems.add(place, str(error))
         return None
-    if not all(map(_HEADER_VALUE.fullmatch, found.splitlines() if in_lines else [found])):
+    if not all(map(_HEADER_VALUE.fullmatch, value.splitlines() if in_lines else [value])):
         problems.add(place, f"expected printable ASCII characters in {reference}, got others")
         return None
-    return found
+    return value
 
 
 def _check_headers(
@@ -198,17 +198,17 @@ def check_keys(
         place = f"keys.{tenant if is_name else shown(tenant)}"
         if not is_name:
             problems.add(place, f"expected {OWNER_NAME}")
-        found = check_secret(reference, environ, place, problems)
-        if found is None:
+        key = check_secret(reference, environ, place, problems)
+        if key is None:
             continue
-        if exposed and len(found) < SHORTEST_KEY:
+        if exposed and len(key) < SHORTEST_KEY:
             problems.add(
                 place,
                 f"expected a key of {SHORTEST_KEY} characters or more, since other machines can reach the gateway",
             )
-        if found in owners:
-            problems.add(place, f"the key is the same as that of keys.{owners[found]}")
-        owners.setdefault(found, tenant)
+        if key in owners:
+            problems.add(place, f"the key is the same as that of keys.{owners[key]}")
+        owners.setdefault(key, tenant)
 
 
 def provider_ids() -> list[str]:

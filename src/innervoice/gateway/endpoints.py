@@ -95,47 +95,56 @@ class _Path(NamedTuple):
 def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
     """The front of a request; `path` is the raw one, percent-encoded as received, and the names of headers are in lower case."""
     telling = _telling_headers()
-    told = tuple((name, headers[name]) for name in telling if name in headers)
-    if len(path) + len(query) > _REMEMBERED or any(len(value) > _REMEMBERED for _, value in told):
-        return _found(method, path, query, dict(told))
-    return _known_front(method, path, query, told)
+    telling_headers = tuple((name, headers[name]) for name in telling if name in headers)
+    if len(path) + len(query) > _REMEMBERED or any(
+        len(value) > _REMEMBERED for _, value in telling_headers
+    ):
+        return _matching_front(method, path, query, dict(telling_headers))
+    return _known_front(method, path, query, telling_headers)
 
 
 @cache
 def _telling_headers() -> tuple[str, ...]:
     """The headers that tell dialects apart, or announce a WebSocket."""
     dialects = [dialect_named(name) for name in DIALECTS]
-    names = [own for dialect in dialects for own in (dialect.key_header, *dialect.headers) if own]
+    names = [
+        header
+        for dialect in dialects
+        for header in (dialect.key_header, *dialect.headers)
+        if header
+    ]
     return tuple(dict.fromkeys((*names, "upgrade")))
 
 
 @lru_cache(maxsize=1024)
 def _known_front(
-    method: str, path: str, query: str, told: tuple[tuple[str, str], ...]
+    method: str, path: str, query: str, telling_headers: tuple[tuple[str, str], ...]
 ) -> Front | Missing:
-    return _found(method, path, query, dict(told))
+    return _matching_front(method, path, query, dict(telling_headers))
 
 
-def _found(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
+def _matching_front(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
     method = method.upper()
     if len(path) > _LONGEST_PATH:
         text = f"the path has {len(path)} characters; at most {_LONGEST_PATH} are served"
         return Missing(DEFAULT, Refusal(text=text, status=414))
     pieces = _pieces(path)
-    found = list(_matches(pieces, headers))
-    if not found:
+    matches = list(_matches(pieces, headers))
+    if not matches:
         return _not_found(method, path, pieces, headers)
-    _, dialect, _ = found[0]
+    _, dialect, _ = matches[0]
     if headers.get("upgrade", "").lower() == "websocket":
         # Codex continues over HTTP when it gets this status, and gives up at others.
-        text = f"{_shown(path)} is not served over WebSocket; send an HTTP {found[0][0].method}"
+        text = (
+            f"{_short_path(path)} is not served over WebSocket; send an HTTP {matches[0][0].method}"
+        )
         refusal = Refusal(text=text, status=426, headers={"upgrade": "HTTP/1.1"})
         return Missing(dialect, refusal)
-    for row, spoken, named in found:
+    for row, spoken, values in matches:
         if method in row.methods:
-            return _front(row, spoken, named, query)
-    allowed = dict.fromkeys(name for row, _, _ in found for name in row.methods)
-    text = f"{method} is not allowed for {_shown(path)}; use {' or '.join(allowed)}"
+            return _front(row, spoken, values, query)
+    allowed = dict.fromkeys(name for row, _, _ in matches for name in row.methods)
+    text = f"{method} is not allowed for {_short_path(path)}; use {' or '.join(allowed)}"
     return Missing(dialect, Refusal(text=text, status=405, headers={"allow": ", ".join(allowed)}))
 
 
@@ -225,14 +234,18 @@ def _matches(path: _Path, headers: Headers) -> Iterator[tuple[_Row, str, Mapping
     for row in _rows():
         if path.prefix and path.prefix not in row.dialects:
             continue
-        found = row.pattern.fullmatch(path.rest)
-        if not found:
+        match = row.pattern.fullmatch(path.rest)
+        if not match:
             continue
-        named = {name: unquote(value) for name, value in found.groupdict().items()}
-        if row.verb == "model" and _VERB_OF_A_MODEL.fullmatch(found["model"]):
+        values = {name: unquote(value) for name, value in match.groupdict().items()}
+        if row.verb == "model" and _VERB_OF_A_MODEL.fullmatch(match["model"]):
             continue
-        if all(map(_is_name, named.values())):
-            yield row, path.prefix or _told(row.dialects, path.version, headers) or DEFAULT, named
+        if all(map(_is_name, values.values())):
+            yield (
+                row,
+                path.prefix or _dialect_by_version(row.dialects, path.version, headers) or DEFAULT,
+                values,
+            )
 
 
 def _is_name(name: str) -> bool:
@@ -240,7 +253,9 @@ def _is_name(name: str) -> bool:
     return name.isprintable() and not {"", ".", ".."} & set(name.split("/"))
 
 
-def _told(dialects: tuple[str, ...], version: str | None, headers: Headers) -> str | None:
+def _dialect_by_version(
+    dialects: tuple[str, ...], version: str | None, headers: Headers
+) -> str | None:
     """Chooses among the dialects that share a path: by a version that the first does not have, or by headers."""
     usual = dialects[0] if dialects else None
     if usual is None or len(dialects) == 1:
@@ -253,18 +268,20 @@ def _told(dialects: tuple[str, ...], version: str | None, headers: Headers) -> s
 def _by_headers(dialects: tuple[str, ...], headers: Headers) -> str | None:
     for name in dialects:
         dialect = dialect_named(name)
-        if (dialect.key_header or "") in headers or any(own in headers for own in dialect.headers):
+        if (dialect.key_header or "") in headers or any(
+            header in headers for header in dialect.headers
+        ):
             return name
     return None
 
 
-def _front(row: _Row, dialect: str, named: Mapping[str, str], query: str) -> Front:
+def _front(row: _Row, dialect: str, values: Mapping[str, str], query: str) -> Front:
     array = False
     if row.stream and dialect_named(dialect).streams_lists:
-        asked = parse_qs(query)
-        array = "sse" not in (*asked.get("alt", ()), *asked.get("$alt", ()))
-    wanted = named.get("id") or named.get("report")
-    return Front(dialect, row.verb, named.get("model"), row.stream, wanted, array)
+        parameters = parse_qs(query)
+        array = "sse" not in (*parameters.get("alt", ()), *parameters.get("$alt", ()))
+    wanted = values.get("id") or values.get("report")
+    return Front(dialect, row.verb, values.get("model"), row.stream, wanted, array)
 
 
 # ---- what is not served ---------------------------------------------------------------------------------
@@ -275,19 +292,19 @@ def _not_found(method: str, path: str, pieces: _Path, headers: Headers) -> Missi
     rows = (row for row in _rows() if dialect in row.dialects)
     served = ", ".join(f"{row.method} /{row.path}" for row in rows)
     versions = " or ".join(f"/{version}" for version in dialect_named(dialect).versions)
-    text = f"{method} {_shown(path)} is not served here; for {dialect} there are {served}, also with the prefix {versions}"
+    text = f"{method} {_short_path(path)} is not served here; for {dialect} there are {served}, also with the prefix {versions}"
     return Missing(dialect, Refusal(text=text, status=404))
 
 
 def _near(path: _Path, headers: Headers) -> str:
     """The dialect that a path without a front looks like, by its version, by headers, or by its first word."""
-    told = _told(DIALECTS, path.version, headers)
-    if told not in (None, DEFAULT):
-        return told
+    dialect = _dialect_by_version(DIALECTS, path.version, headers)
+    if dialect not in (None, DEFAULT):
+        return dialect
     word = path.rest.partition("/")[0]
     alike = (row.dialects[0] for row in _rows() if row.dialects and row.path.split("/")[0] == word)
     return next(alike, DEFAULT)
 
 
-def _shown(path: str) -> str:
+def _short_path(path: str) -> str:
     return path if len(path) <= 200 else f"{path[:200]}..."

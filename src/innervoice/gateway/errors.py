@@ -102,10 +102,10 @@ def unknown_model(
 ) -> Refusal:
     """The dialect's error for an unknown model, with the nearest names; `looked_up` if the model itself was requested."""
     refusal = dialect_named(dialect).listing.UNKNOWN_MODEL
-    shown = name[:_LONGEST_NAME]
-    text = refusal.text.replace("{model}", shown)
-    if shown not in text:
-        text = f"{text} There is no model {shown!r} here."
+    short_name = name[:_LONGEST_NAME]
+    text = refusal.text.replace("{model}", short_name)
+    if short_name not in text:
+        text = f"{text} There is no model {short_name!r} here."
     if nearest:
         text = f"{text} (did you mean {' or '.join(nearest)}?)"
     # Some APIs call it an invalid request when the model is to answer; a look-up is a 404 in all of them.
@@ -119,8 +119,8 @@ def no_model(dialect: str) -> Refusal:
 
 def no_upstream(name: str) -> Refusal:
     """No configured provider can answer for a model."""
-    shown = name[:_LONGEST_NAME]
-    text = f"no provider with a key is configured for {shown}; `innervoice serve --check` says what is missing"
+    short_name = name[:_LONGEST_NAME]
+    text = f"no provider with a key is configured for {short_name}; `innervoice serve --check` says what is missing"
     return Refusal(text=text, status=503)
 
 
@@ -193,8 +193,8 @@ def refusal_of(error: InnervoiceError, dialect: str, upstream: str | None = None
     if isinstance(error, DecodeError) and provider is None and error.status is None:
         # Nothing was sent yet: it is the caller's request that cannot be read.
         return Refusal(text=text)
-    known = ((status, words) for kind, status, words in _KINDS if isinstance(error, kind))
-    status, words = next(known, (500, ""))
+    matches = ((status, words) for kind, status, words in _KINDS if isinstance(error, kind))
+    status, words = next(matches, (500, ""))
     return Refusal(text=f"{provider}: {words}{text}" if provider else words + text, status=status)
 
 

@@ -135,16 +135,16 @@ class Gateway:
 
     async def explained(self, id: str, tenant: str) -> dict[str, Any]:  # noqa: A002 - as in the path
         """What happened to a request; raises `Refused` for one that is unknown here."""
-        found = self.journal.explained(id, tenant)
+        explanation = self.journal.explained(id, tenant)
         for seconds in _EXPLAIN_AGAIN if self.journal.is_shared else ():
-            if found is None:
+            if explanation is None:
                 # The worker that answered writes the report only after the client has the answer.
                 await asyncio.sleep(seconds)
-                found = self.journal.explained(id, tenant)
-        if found is None:
+                explanation = self.journal.explained(id, tenant)
+        if explanation is None:
             text = f"unknown request {id[:80]!r}; only the last ones are kept"
             raise Refused(Refusal(text=text, status=404))
-        return found
+        return explanation
 
     def readiness(self) -> dict[str, Any]:
         """Whether requests can be served, and the state of the upstreams."""
@@ -169,19 +169,19 @@ class Gateway:
             return {}
         if not wanted:
             return {}
-        found = await self.turns.get(report.tenant, wanted)
-        if not found.is_whole:
+        turns = await self.turns.get(report.tenant, wanted)
+        if not turns.is_whole:
             report.store = "degraded"
-        return found.turns
+        return turns.turns
 
     async def remember(self, passage: AnyPassage, response: Response) -> None:
         """Stores the turn of an answer."""
         report, message = passage.report, response.message
         keeps = self.keeps(report)
-        if keeps == "off" or not (made := passage.record(message)):
+        if keeps == "off" or not (record := passage.record(message)):
             return
         stored = without_summaries(message) if keeps == "seals" else message
-        if not await self.turns.put(*made, None if keeps == "ram" else stored):
+        if not await self.turns.put(*record, None if keeps == "ram" else stored):
             report.store = "degraded"
             report.notes.append(Note("turn_not_stored"))
 

@@ -36,32 +36,32 @@ def moved_out(request: Request, target: Target) -> Request:
         return request
     moved = {_BETAS, _CACHE_KEY} if _has_keyed_cache(target) else {_BETAS}
     holder = dialect_named(extra.dialect).wraps_reasoning
-    left = {name: value for name, value in extra.items() if name not in moved}
-    if holder and _BETAS in as_dict(left.get(holder)):
-        left[holder] = {name: item for name, item in left[holder].items() if name != _BETAS}
-        if not left[holder]:
-            del left[holder]
-    if left == extra:
+    others = {name: value for name, value in extra.items() if name not in moved}
+    if holder and _BETAS in as_dict(others.get(holder)):
+        others[holder] = {name: item for name, item in others[holder].items() if name != _BETAS}
+        if not others[holder]:
+            del others[holder]
+    if others == extra:
         return request
     return request.replace(
-        extra=ReceivedMembers(extra.dialect, left, extra.spelling, extra.elsewhere)
+        extra=ReceivedMembers(extra.dialect, others, extra.spelling, extra.elsewhere)
     )
 
 
 def shown_to_client(request: Request, dialect: str, target: Target, notebook: Notebook) -> Request:
     """Asks for a summary of the reasoning, if the client's API shows reasoning but has no setting for it, and the provider would send none."""
-    asked, row = request.reasoning, target.row
+    setting, row = request.reasoning, target.row
     if (
         not dialect_named(dialect).thinks_visibly
-        or asked is None
-        or asked.show is not None
-        or asked.effort == "none"
+        or setting is None
+        or setting.show is not None
+        or setting.effort == "none"
         or row.shown != "hidden"
         or "summary" not in row.showable
     ):
         return request
     notebook.add("reasoning_shown")
-    return request.replace(reasoning=asked.replace(show="summary"))
+    return request.replace(reasoning=setting.replace(show="summary"))
 
 
 def with_marked_errors(request: Request, target: Target) -> Request:

@@ -234,17 +234,17 @@ class _Growth:
             return None
         sent = self._sent
         request = self._request(turn, rest)
-        made = planned(request, self._target, checked=True)
-        if made.plan.thinking_off or any(map(_moves, made.plan.decisions)):
+        plan = planned(request, self._target, checked=True)
+        if plan.plan.thinking_off or any(map(_moves, plan.plan.decisions)):
             return None
-        wire = encoded_plan(made)
+        wire = encoded_plan(plan)
         tail = wire.body[dialect_named(wire.dialect).history][1:]
         prefix, digest = sent.prefix.copy(), sent.digest.copy()
-        for message in made.plan.messages[1:]:
+        for message in plan.plan.messages[1:]:
             prefix.add(message, message.parts)
         for message in (turn, *rest):
             digest.add(message)
-        counts = self._counted(turn, made.plan, request.messages)
+        counts = self._counted(turn, plan.plan, request.messages)
         return GrownWay(
             frame=sent.frame.grown(tail),
             request=sent.request,
@@ -254,7 +254,7 @@ class _Growth:
             counts=counts,
             notes=_recounted((*sent.notes, *wire.notes), counts.restored),
             estimate=sent.estimate + sum(map(len, new)) // _BYTES_A_TOKEN,
-            is_settled=sent.is_settled and not any(map(_is_filled, made.plan.decisions)),
+            is_settled=sent.is_settled and not any(map(_is_filled, plan.plan.decisions)),
         )
 
     def _is_answer(self, turn: Message) -> bool:
@@ -262,18 +262,18 @@ class _Growth:
         answer = self._sent.answer
         if turn.role != "assistant" or shown_turn(turn).data != shown_turn(answer).data:
             return False
-        own = {seal for part in answer.parts for seal in seals_of(part)}
+        own_seals = {seal for part in answer.parts for seal in seals_of(part)}
         thoughts = [part.text for part in answer.parts if isinstance(part, Thinking)]
-        said = {"", "".join(thoughts), answer.thinking, *thoughts}
+        texts = {"", "".join(thoughts), answer.thinking, *thoughts}
         for part in turn.parts:
             for seal in seals_of(part):
-                if seal in own:
+                if seal in own_seals:
                     continue
-                held = self._opened(seal, part.type) if is_envelope(seal) else None
-                if held is None or isinstance(held, Handle) or held not in answer.parts:
+                content = self._opened(seal, part.type) if is_envelope(seal) else None
+                if content is None or isinstance(content, Handle) or content not in answer.parts:
                     return False
-                self._carried.append(held)
-            if isinstance(part, Thinking) and part.text not in said:
+                self._carried.append(content)
+            if isinstance(part, Thinking) and part.text not in texts:
                 return False
         return True
 
@@ -296,8 +296,8 @@ class _Growth:
         return with_marked_errors(request, self._target)
 
     def _counted(self, turn: Message, plan: Plan, messages: Sequence[Message]) -> ReasoningCounts:
-        shown = turn.replace(parts=(*turn.parts, *self._carried))
-        places = {(1, position) for position in lost_parts(messages[1], [shown])}
+        whole = turn.replace(parts=(*turn.parts, *self._carried))
+        places = {(1, position) for position in lost_parts(messages[1], [whole])}
         new = counted(messages, plan, self._target, places, self._carried)
         return self._sent.counts.and_more(new)
 
@@ -346,5 +346,5 @@ def _unbound(answer: Message) -> Message:
 def _recounted(notes: Sequence[Note], restored: int) -> tuple[Note, ...]:
     """The notes of a conversation that was continued: each once, with the current number of restored thoughts."""
     once = {(note.code, note.detail): note for note in notes if note.code != _RESTORED}
-    told = (Note(_RESTORED, count=restored),) if restored else ()
-    return (*once.values(), *told)
+    restored_notes = (Note(_RESTORED, count=restored),) if restored else ()
+    return (*once.values(), *restored_notes)

@@ -42,12 +42,12 @@ def asked_betas(given: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str,
 def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
     """The flags that an upstream knows; the others are noted."""
     takes = _has_headers(target) or is_claude(target.row)
-    known = target.host.betas if target.host and takes else ()
-    kept = tuple(flag for flag in flags if "*" in known or flag in known)
+    accepted = target.host.betas if target.host and takes else ()
+    passed = tuple(flag for flag in flags if "*" in accepted or flag in accepted)
     for flag in flags:
-        if flag not in kept:
+        if flag not in passed:
             notebook.add("header_dropped", flag[:80])
-    return kept
+    return passed
 
 
 def passed_on(

@@ -111,10 +111,10 @@ class _SharedLines:
             for file in self._directory.glob(f"*{suffix}"):
                 with contextlib.suppress(OSError):
                     data = file.read_bytes()
-                    found = data.rfind(start)  # no text contains it: quotes in texts are escaped
-                    end = data.find(b"\n", found)
-                    if found >= 0 and end >= 0:  # otherwise it is still being written
-                        explained: dict[str, Any] = load_json(data[found:end])
+                    position = data.rfind(start)  # no text contains it: quotes in texts are escaped
+                    end = data.find(b"\n", position)
+                    if position >= 0 and end >= 0:  # otherwise it is still being written
+                        explained: dict[str, Any] = load_json(data[position:end])
                         return explained
         return None
 
@@ -133,23 +133,23 @@ def explain(report: Report) -> dict[str, Any]:
         "tenant": _plain(report.tenant),
         "caller": _plain(report.caller),
         "begun": report.begun,
-        "dialect": _shown(report.dialect),
-        "asked": _shown(report.asked),
-        "provider": _shown(report.provider),
-        "model": _shown(report.model),
-        "account": _shown(report.account),
+        "dialect": _redacted(report.dialect),
+        "asked": _redacted(report.asked),
+        "provider": _redacted(report.provider),
+        "model": _redacted(report.model),
+        "account": _redacted(report.account),
         "way": report.way,
         "stream": report.stream,
         "status": report.status,
-        "error": None if report.error is None else _shown(report.error),
+        "error": None if report.error is None else _redacted(report.error),
         "attempts": report.attempts,
         "reasoning": {
             "kept": report.kept,
             "carried": report.carried,
             "restored": report.restored,
             "omitted": report.omitted,
-            "rules": [_shown(rule) for rule in report.rules[:_MOST_RULES]],
-            "store": _shown(report.store),
+            "rules": [_redacted(rule) for rule in report.rules[:_MOST_RULES]],
+            "store": _redacted(report.store),
         },
         "plan": [_planned(item) for item in report.plan],
         "notes": [_explained(note) for note in report.notes[:_MOST_NOTES]],
@@ -172,15 +172,15 @@ def _planned(item: Decision) -> dict[str, Any]:
         "kind": item.kind,
         "action": item.action,
         "rule": item.rule,
-        "why": _shown(item.why),
+        "why": _redacted(item.why),
     }
 
 
 def _explained(note: Note) -> dict[str, Any]:
     return {
-        "code": _shown(note.code),
+        "code": _redacted(note.code),
         "text": SENTENCES.get(note.code, ""),
-        "detail": None if note.detail is None else _shown(note.detail),
+        "detail": None if note.detail is None else _redacted(note.detail),
         "count": note.count,
     }
 
@@ -193,30 +193,30 @@ def json_line(report: Report) -> str:
 def terminal_line(report: Report) -> str:
     """A report as one line for people."""
     model = "/".join(filter(None, (report.provider, report.model))) or report.asked or "?"
-    pieces = [f"{_shown(report.dialect)} -> {_shown(model)}"]
+    pieces = [f"{_redacted(report.dialect)} -> {_redacted(model)}"]
     if report.error or not 200 <= report.status < 300:
-        pieces.append(f"{report.status} {_shown(report.error or '')}".rstrip())
+        pieces.append(f"{report.status} {_redacted(report.error or '')}".rstrip())
     pieces += filter(None, (_reasoning(report), _tokens(report), _times(report)))
     return "  ".join(pieces)
 
 
 def _reasoning(report: Report) -> str:
     counts = ("kept", report.kept), ("restored", report.restored), ("omitted", report.omitted)
-    told = [f"{word} {count:,}" for word, count in counts if count]
+    words = [f"{word} {count:,}" for word, count in counts if count]
     if report.rules:
-        told.append(f"({', '.join(map(_shown, report.rules[:_MOST_RULES]))})")
+        words.append(f"({', '.join(map(_redacted, report.rules[:_MOST_RULES]))})")
     if report.store == "degraded":
-        told.append("store degraded")
-    return " ".join(told)
+        words.append("store degraded")
+    return " ".join(words)
 
 
 def _tokens(report: Report) -> str:
     usage = report.usage
     counts = (usage.input_tokens, "in"), (usage.output_tokens, "out")
-    told = [f"{count:,} {word}" for count, word in counts if count is not None]
+    words = [f"{count:,} {word}" for count, word in counts if count is not None]
     if usage.reasoning_tokens:
-        told.append(f"({usage.reasoning_tokens:,} thought)")
-    return " ".join(told)
+        words.append(f"({usage.reasoning_tokens:,} thought)")
+    return " ".join(words)
 
 
 def _times(report: Report) -> str:
@@ -234,7 +234,7 @@ def _seconds(seconds: float) -> str:
 _CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
 
 
-def _shown(text: str) -> str:
+def _redacted(text: str) -> str:
     """A text from somebody else: without anything that looks like a key or a seal, without control characters, and short."""
     # The same few names come with every request.
     return _shown_name(text) if len(text) <= _LONGEST else _made_showable(text)

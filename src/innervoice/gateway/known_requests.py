@@ -66,9 +66,9 @@ class SplitRequest:
         """Whether the client wants a stream."""
         if self.front.stream is not None:
             return self.front.stream
-        given = self.members.get("stream")
+        value = self.members.get("stream")
         usual = dialect_named(self.front.dialect).streams_unasked
-        return usual if given is None else bool(load_json(given))
+        return usual if value is None else bool(load_json(value))
 
     def first_words(self) -> bytes:
         """How the conversation begins, without cache marks."""
@@ -86,12 +86,12 @@ class SplitRequest:
                 messages = [_MARK.sub(b"", bytes(message)) for message in messages]
             first = max(0, len(messages) - _NEW)
             # No JSON contains the byte 0, so it separates messages; most of them are digested at once, because a history may be long.
-            made = sha256(b"\0".join((self._settings, *messages[:first])))
+            digest = sha256(b"\0".join((self._settings, *messages[:first])))
             self._digests = {}
             for number, message in enumerate(messages[first:], first + 1):
-                made.update(b"\0")
-                made.update(message)
-                self._digests[number] = made.copy().digest()
+                digest.update(b"\0")
+                digest.update(message)
+                self._digests[number] = digest.copy().digest()
         return self._digests
 
     def read(self, messages: list[Any]) -> Request:
@@ -189,8 +189,8 @@ class KnownRequests:
     ) -> None:
         """Remembers that the settings of a request needed no change."""
         bare = request.replace(messages=())
-        made = _Settings(bare, wire.replace(body={}, notes=(), prefix=None), start)
-        self._settings[split.settings(candidate)] = made
+        settings = _Settings(bare, wire.replace(body={}, notes=(), prefix=None), start)
+        self._settings[split.settings(candidate)] = settings
 
     def continued(
         self,
@@ -262,13 +262,13 @@ class _Reading:
 
 def _proof(turn: Message) -> bytes:
     """A digest of the visible content of a turn, and of its reasoning, in order."""
-    kept = [
+    lines = [
         [part.text if isinstance(part, Thinking) else "", *seals_of(part)]
         for part in turn.parts
         if _is_reasoning(part)
     ]
     ids = [call.id for call in turn.tool_calls]
-    return blake2b(shown(turn) + dump_json([ids, kept]), digest_size=_SIZE).digest()
+    return blake2b(shown(turn) + dump_json([ids, lines]), digest_size=_SIZE).digest()
 
 
 def _is_reasoning(part: Part) -> bool:

@@ -22,16 +22,16 @@ def with_turns(request: Request, turns: Sequence[Message]) -> Request:
     """The request with these turns in place of the messages that show them, each once; of several alike, the first one first."""
     if not turns:
         return request
-    left = [(turn, _shown(turn)) for turn in turns]
+    remaining = [(turn, _content(turn)) for turn in turns]
     messages: list[Message] = []
     for message in request.messages:
-        shown = _shown(message) if message.role == "assistant" else None
-        number = next((n for n, (_, own) in enumerate(left) if own == shown), None)
-        messages.append(message if number is None else left.pop(number)[0])
+        content = _content(message) if message.role == "assistant" else None
+        number = next((n for n, (_, other) in enumerate(remaining) if other == content), None)
+        messages.append(message if number is None else remaining.pop(number)[0])
     return request.replace(messages=tuple(messages))
 
 
-def _shown(turn: Message) -> tuple[str, list[Any]]:
+def _content(turn: Message) -> tuple[str, list[Any]]:
     """The words and the calls of a turn; ids of calls count, for the results of the request name them."""
     return turn.text.strip(), [(call.id, call.name, _value(call)) for call in turn.tool_calls]
 

@@ -74,12 +74,12 @@ def check_host(host: str) -> None:
 
 
 def _check_type(headers: Headers) -> None:
-    given = headers.get("content-type", "")
-    kind = given.partition(";")[0].strip().lower()
+    media_type = headers.get("content-type", "")
+    kind = media_type.partition(";")[0].strip().lower()
     if kind.endswith(("/json", "+json")):
         return
     if kind not in _ODD_TYPES:
-        text = f"content-type must be application/json, not {_quoted(given)}"
+        text = f"content-type must be application/json, not {_quoted(media_type)}"
         raise Refused(Refusal(text=text, status=415))
     if "origin" in headers:
         # A web page may send these types to any address without a preflight request, also to the user's own computer.
@@ -102,9 +102,9 @@ def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
         text = f"the body must be a JSON object, not {_KINDS.get(type(value), 'a number')}"
         raise Refused(Refusal(text=text))
     for name in HISTORY_MEMBERS:
-        held = value.get(name)
-        if isinstance(held, list) and len(held) > limits.messages:
-            text = f"{name} has {len(held)} items; at most {limits.messages} are accepted"
+        member = value.get(name)
+        if isinstance(member, list) and len(member) > limits.messages:
+            text = f"{name} has {len(member)} items; at most {limits.messages} are accepted"
             raise Refused(Refusal(text=text, status=413, param=name))
     return value
 

@@ -154,16 +154,16 @@ def estimated_usage(response: Response, asked: int) -> Usage:
 
 def unfinished_usage(response: Response, asked: int) -> Usage:
     """The counts of an answer that was cut off: at least the tokens that were received, though some providers count only the beginning until the end."""
-    usage, said = estimated_usage(response, asked), _said_tokens(response)
-    return usage.replace(output_tokens=said) if said > (usage.output_tokens or 0) else usage
+    usage, written = estimated_usage(response, asked), _said_tokens(response)
+    return usage.replace(output_tokens=written) if written > (usage.output_tokens or 0) else usage
 
 
 def _said_tokens(response: Response) -> int:
-    said = dump_json([_said(part) for part in response.parts])
-    return -(-len(said) // _BYTES_PER_TOKEN)
+    texts = dump_json([_text_of(part) for part in response.parts])
+    return -(-len(texts) // _BYTES_PER_TOKEN)
 
 
-def _said(part: Part) -> str:
+def _text_of(part: Part) -> str:
     match part:
         case Text() | Thinking():
             return part.text
@@ -278,13 +278,15 @@ async def counted(
     host = candidate.target.host
     if host and host.counts and candidate.target.dialect == host.dialect:
         passage.restore(await gateway.found(passage))
-        tokens = await _asked(gateway, candidate, passage.attempt(candidate, route).wire)
+        tokens = await _counted_by_provider(
+            gateway, candidate, passage.attempt(candidate, route).wire
+        )
         if tokens is not None:
             return {}, count_body(front, tokens)
     return ESTIMATED, count_body(front, estimate(value))
 
 
-async def _asked(gateway: Gateway, candidate: Candidate, wire: Wire) -> int | None:
+async def _counted_by_provider(gateway: Gateway, candidate: Candidate, wire: Wire) -> int | None:
     """The provider's count; None if it does not answer."""
     target = candidate.target
     dialect = dialect_named(target.dialect)

@@ -175,12 +175,12 @@ class Metrics:
         )
 
     def _known(self, name: str, label: str, value: str) -> str:
-        known = self._values.setdefault((name, label), set())
-        if value in known:
+        values = self._values.setdefault((name, label), set())
+        if value in values:
             return value
-        if len(value) > _LONGEST or len(known) >= _MOST_VALUES:
+        if len(value) > _LONGEST or len(values) >= _MOST_VALUES:
             return _OTHER
-        known.add(value)
+        values.add(value)
         return value
 
     def _changed(self) -> None:
@@ -246,8 +246,8 @@ def _lines(total: dict[Key, Series]) -> Iterator[str]:
         yield f"# TYPE {family.name} {family.kind}\n"
         for (name, labels), series in sorted(total.items()):
             if name == family.name:
-                named = list(zip(family.labels, labels, strict=True))
-                yield from _samples(family, named, series)
+                pairs = list(zip(family.labels, labels, strict=True))
+                yield from _samples(family, pairs, series)
 
 
 def _samples(family: _Family, labels: list[tuple[str, str]], series: Series) -> Iterator[str]:

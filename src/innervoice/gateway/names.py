@@ -67,11 +67,11 @@ def matched(glob: str, name: str) -> tuple[str, ...] | None:
     end = len(name) - len(last)
     place, texts = len(first), []
     for piece in others[:-1]:
-        found = name.find(piece, place, end)
-        if found < 0:
+        position = name.find(piece, place, end)
+        if position < 0:
             return None
-        texts.append(name[place:found])
-        place = found + len(piece)
+        texts.append(name[place:position])
+        place = position + len(piece)
     return (*texts, name[place:end]) if place <= end else None
 
 

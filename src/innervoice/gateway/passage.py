@@ -114,8 +114,8 @@ class Passage:
         self.name = front.model or str(value.get("model") or "")
         """The model's name as the client wrote it."""
         dialect = dialect_named(front.dialect)
-        asked = value.get("stream", dialect.streams_unasked)
-        self.stream = bool(asked) if front.stream is None else front.stream
+        stream = value.get("stream", dialect.streams_unasked)
+        self.stream = bool(stream) if front.stream is None else front.stream
         self._body, self._value = body, value
         self._sealer, self._secret = sealer, secret
         self._betas = asked_betas(headers, value)
@@ -160,10 +160,10 @@ class Passage:
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        made = self._restorer.record(message)
-        if made is None:
+        record = self._restorer.record(message)
+        if record is None:
             return None
-        return made[0], [*made[1], *handles_of(message, self.report.tenant), *self.turn_keys]
+        return record[0], [*record[1], *handles_of(message, self.report.tenant), *self.turn_keys]
 
     @property
     def digest(self) -> ConversationDigest:
@@ -190,8 +190,8 @@ class Passage:
             scope=target.scope,
             stream=self.stream or target.row.stream_only,
         )
-        made = planned(request, target, checked=True)
-        wire = encoded_plan(made)
+        plan = planned(request, target, checked=True)
+        wire = encoded_plan(plan)
         is_same = (
             target.dialect == self.front.dialect
             and not self._places
@@ -210,10 +210,10 @@ class Passage:
             members = added_members(request, self._value, target, betas, owner, notebook)
             wire = with_members(wire, members)
         notes = (*changes, *self._restorer.notebook.notes(), *wire.notes, *notebook.notes())
-        self._report(candidate, made.plan, notes)
+        self._report(candidate, plan.plan, notes)
         grown = None
         if body is None and len(self._body) >= _WORTH_KEEPING:
-            grown = first_way(made, wire, request, self.digest, self.report)
+            grown = first_way(plan, wire, request, self.digest, self.report)
         return Attempt(candidate, request, wire, body, betas, members, grown)
 
     def _is_changed(self, wire: Wire, changes: tuple[Note, ...], target: Target) -> bool:
@@ -223,8 +223,8 @@ class Passage:
             return True
         # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
         unstored = dialect_named(wire.dialect).unstored
-        own = target.host.members.get(wire.dialect, {}) if target.host else {}
-        names = (*unstored, *own, *_SETTINGS, *_SPELLED)
+        host_members = target.host.members.get(wire.dialect, {}) if target.host else {}
+        names = (*unstored, *host_members, *_SETTINGS, *_SPELLED)
         if any(wire.body.get(name) != self._value.get(name) for name in names):
             return True
         # Where the path names the model, the body must not.
@@ -266,9 +266,9 @@ class Passage:
             notebook.add("system_line_dropped", _BILLING)
         request = with_marked_errors(moved_out(request, target), target)
         request = shown_to_client(request, self.front.dialect, target, notebook)
-        asked = request.reasoning
-        if at_most and asked and _is_above(asked, at_most):
-            request = request.replace(reasoning=Reasoning(at_most, show=asked.show))
+        setting = request.reasoning
+        if at_most and setting and _is_above(setting, at_most):
+            request = request.replace(reasoning=Reasoning(at_most, show=setting.show))
             notebook.add("effort_limited", f"at most {at_most}")
         return request, notebook.notes()
 
@@ -291,11 +291,11 @@ def sealed_for(part: Part, sealer: EnvelopeSealer, front: Front, report: Report)
     return sealer.seal(part, report.tenant, front.dialect, whole=report.keeps == "off")
 
 
-def _is_above(asked: Reasoning, limit: Effort) -> bool:
+def _is_above(setting: Reasoning, limit: Effort) -> bool:
     """Whether more than the limit is requested; a budget may be any effort, so the limit replaces it."""
-    if asked.effort is None:
-        return asked.budget is not None
-    return _EFFORTS.index(asked.effort) > _EFFORTS.index(limit)
+    if setting.effort is None:
+        return setting.budget is not None
+    return _EFFORTS.index(setting.effort) > _EFFORTS.index(limit)
 
 
 def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

@@ -51,8 +51,8 @@ class KnownPassage:
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        made = record_of(message, self.report.tenant, self.digest)
-        return (made[0], [*made[1], *self.turn_keys]) if made else None
+        record = record_of(message, self.report.tenant, self.digest)
+        return (record[0], [*record[1], *self.turn_keys]) if record else None
 
 
 class GrownPassage:
@@ -74,10 +74,10 @@ class GrownPassage:
 
     def record(self, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        made = record_of(message, self.report.tenant, self._digest)
-        if made is None:
+        record = record_of(message, self.report.tenant, self._digest)
+        if record is None:
             return None
-        return made[0], [*made[1], *handles_of(message, self.report.tenant), *self.turn_keys]
+        return record[0], [*record[1], *handles_of(message, self.report.tenant), *self.turn_keys]
 
     def seal(self, part: Part) -> str | None:
         """What the client carries for us in the opaque slot of a foreign part."""
@@ -126,9 +126,9 @@ class Passages:
                 self._long()
         except (ValueError, KeyError):
             self._long()  # which says what is wrong with it
-        known = self._split or self._read
-        assert known is not None
-        self.name, self.stream = known.name, known.stream
+        request = self._split or self._read
+        assert request is not None
+        self.name, self.stream = request.name, request.stream
         report.asked, report.stream = self.name, self.stream
         report.keeps = self._allowed()
         if api := dialect_named(front.dialect).stored_answers:
@@ -138,17 +138,17 @@ class Passages:
 
     def _allowed(self) -> Literal["off", "ram"] | None:
         """What the client allows to be kept: its header decides, else the member with which APIs ask to store nothing."""
-        asked = self._headers.get(STORE)
-        if asked == "off":
+        header = self._headers.get(STORE)
+        if header == "off":
             return "off"
-        if asked == "ram":
+        if header == "ram":
             return "ram"
-        if asked is not None:
-            text = f'the header {STORE} must be "off" or "ram", not {asked[:100]!r}'
+        if header is not None:
+            text = f'the header {STORE} must be "off" or "ram", not {header[:100]!r}'
             raise Refused(Refusal(text=text))
         if self._split is not None:
-            given = self._split.members.get("store")
-            return "ram" if given is not None and bytes(given) == b"false" else None
+            member = self._split.members.get("store")
+            return "ram" if member is not None and bytes(member) == b"false" else None
         assert self._read is not None
         return "ram" if self._read.stores_nothing else None
 
@@ -188,8 +188,8 @@ class Passages:
     async def _attempt(self, passage: Passage, candidate: Candidate, route: Route) -> Attempt:
         """What is sent of a request that was read."""
         if not passage.is_restored:
-            found = await self._gateway.found(passage)
-            await self._aside(lambda: passage.restore(found))
+            turns = await self._gateway.found(passage)
+            await self._aside(lambda: passage.restore(turns))
         return await self._aside(lambda: passage.attempt(candidate, route))
 
     async def _aside(self, work: Callable[[], Result]) -> Result:
@@ -263,7 +263,7 @@ class Passages:
             if self._gateway.keeps(self._report) != "off":
                 self._gateway.grown.learn(split, attempt, answer, self.estimate)
             return
-        known = self._gateway.known
+        requests = self._gateway.known
         if isinstance(passage, Passage):
             start = ConversationDigest(
                 self._report.tenant, self._gateway.lookup_key, passage.request.system
@@ -273,8 +273,8 @@ class Passages:
                 if message.role != "system":
                     break
                 start.add(message)
-            known.learn(split, attempt.candidate, attempt.request, attempt.wire, start)
-        known.continued(split, attempt.candidate, passage.digest, answer, self._report.kept)
+            requests.learn(split, attempt.candidate, attempt.request, attempt.wire, start)
+        requests.continued(split, attempt.candidate, passage.digest, answer, self._report.kept)
 
     def _long(self) -> None:
         self._value = checked_body(self._body, self._gateway.limits)

@@ -75,10 +75,10 @@ class WatchedFile:
 
     def _state(self) -> tuple[int, int, int] | None:
         try:
-            found = self._path.stat() if self._path else None
+            about = self._path.stat() if self._path else None
         except OSError:  # an editor may have moved it for a moment
             return None
-        return (found.st_mtime_ns, found.st_size, found.st_ino) if found else None
+        return (about.st_mtime_ns, about.st_size, about.st_ino) if about else None
 
 
 class NewConfiguration(NamedTuple):
@@ -108,14 +108,14 @@ class Reloader:
         if self._load is None:
             return None
         try:
-            found = NewConfiguration(self._load())
+            configuration = NewConfiguration(self._load())
         except Exception as error:  # noqa: BLE001 - whatever it is, the streams go on
             self._refuse(error)
             return None
-        if not self.take(found):
+        if not self.take(configuration):
             return None
         self.say("The configuration was reloaded.")
-        return found
+        return configuration
 
     def take(self, configuration: NewConfiguration) -> bool:
         """Whether the configuration could be applied; only a failure is printed."""
@@ -256,8 +256,8 @@ class Parent:
         self._tell(STOP)
 
     def _reload(self) -> None:
-        if self._deadline is None and (found := self._reloader.reload()):
-            self._tell(found)
+        if self._deadline is None and (configuration := self._reloader.reload()):
+            self._tell(configuration)
 
     def _tell(self, command: str | NewConfiguration) -> None:
         for child in self._children:

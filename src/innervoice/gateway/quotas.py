@@ -107,11 +107,11 @@ class Quotas:
         if caller is ANYBODY:
             return None
         most = self.streams_per_key if caller.streams is None else caller.streams
-        own = _own(caller)
-        if self._open.get(own, 0) >= most:
+        counter = _counter_of(caller)
+        if self._open.get(counter, 0) >= most:
             report.limited = "streams"
             raise Refused(too_many_streams(most))
-        self._open[own] = self._open.get(own, 0) + 1
+        self._open[counter] = self._open.get(counter, 0) + 1
         underway = Underway(caller)
         if caller.is_counted:
             report.needs_usage = caller.tpm is not None or caller.budget is not None
@@ -137,8 +137,8 @@ class Quotas:
             report.cost = _cost(report)
             if report.cost:
                 period = period_at(caller.budget.period, now)
-                left = _EVER if period.ends is None else period.ends.timestamp() - now + _LATER
-                await self._add({_name(caller, "cost", period.name): report.cost}, left, report)
+                seconds = _EVER if period.ends is None else period.ends.timestamp() - now + _LATER
+                await self._add({_name(caller, "cost", period.name): report.cost}, seconds, report)
 
     # ---- the start -------------------------------------------------------------------------------
 
@@ -182,11 +182,11 @@ class Quotas:
         if caller.streams is not None and sums[_name(caller, "streams", minute)] > caller.streams:
             report.limited = "streams"
             return too_many_streams(caller.streams)
-        for kind, most, own in (("requests", caller.rpm, 1), ("tokens", caller.tpm, 0)):
+        for kind, most, amount in (("requests", caller.rpm, 1), ("tokens", caller.tpm, 0)):
             if most is None:
                 continue
             before = sums[_name(caller, kind, minute - 1)]
-            current = sums[_name(caller, kind, minute)] - own
+            current = sums[_name(caller, kind, minute)] - amount
             wait = seconds_until(before, current, elapsed, most - _ROOM)
             if wait > 0:
                 report.limited = kind
@@ -196,10 +196,10 @@ class Quotas:
     # ---- answers under way -----------------------------------------------------------------------
 
     def _close(self, underway: Underway) -> None:
-        own = _own(underway.caller)
-        self._open[own] -= 1
-        if not self._open[own]:
-            del self._open[own]
+        counter = _counter_of(underway.caller)
+        self._open[counter] -= 1
+        if not self._open[counter]:
+            del self._open[counter]
         self._counted.discard(underway)
 
     def _streams_back(self, underway: Underway, now: float) -> dict[str, float]:
@@ -239,7 +239,7 @@ class Quotas:
         return sums.values
 
 
-def _own(caller: Caller) -> str:
+def _counter_of(caller: Caller) -> str:
     """What tells keys apart: owners of the configuration have no ids."""
     return caller.id or f"/{caller.name}"
 
@@ -262,21 +262,21 @@ def _cost(report: Report) -> float | None:
     if not _tokens(report):
         return 0.0
     try:
-        found = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
+        price = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
     except (UsageError, ValueError):  # genai-prices is not installed, or counts do not fit together
-        found = None
-    if found is None:
+        price = None
+    if price is None:
         report.notes.append(Note("cost_unknown", f"{report.provider}/{report.model}"))
         return None
-    return float(found.total)
+    return float(price.total)
 
 
 def _spent(caller: Caller, period: PeriodOfTime, now: float, dialect: str) -> Refusal:
     assert caller.budget is not None
     budget, ends = caller.budget, period.ends
-    told = None if ends is None else f"{ends:%Y-%m-%d %H:%M} UTC"
+    date = None if ends is None else f"{ends:%Y-%m-%d %H:%M} UTC"
     wait = None if ends is None else ends.timestamp() - now
-    return budget_spent(budget.amount, budget.period, told, wait, dialect)
+    return budget_spent(budget.amount, budget.period, date, wait, dialect)
 
 
 # Counters that all processes share, in the store; only those of this process while the store cannot be reached.

@@ -31,15 +31,15 @@ class RefusedTurns:
     ) -> None:  # fmt: skip
         """Adds seals that an upstream refused in these messages."""
         for number, keys in turns.items():
-            if found := seals_in(messages[number : number + 1]) & seals:
-                self._seals[upstream + keys.place] = found
+            if refused := seals_in(messages[number : number + 1]) & seals:
+                self._seals[upstream + keys.place] = refused
 
     def among(self, upstream: bytes, turns: Mapping[int, TurnKeys]) -> frozenset[str]:
         """The seals that were refused at the places of these turns."""
         if not self._seals:
             return frozenset()
-        known = (self._seals.get(upstream + keys.place) for keys in turns.values())
-        return frozenset().union(*(seals for seals in known if seals))
+        refused = (self._seals.get(upstream + keys.place) for keys in turns.values())
+        return frozenset().union(*(seals for seals in refused if seals))
 
 
 def seals_in(messages: Sequence[Message]) -> frozenset[str]:

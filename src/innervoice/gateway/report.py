@@ -92,8 +92,8 @@ class Report:
     def reasoning(self) -> str:
         """The value of the header `x-innervoice-reasoning`."""
         rules = f"({','.join(self.rules)})" if self.rules else ""
-        said = f"kept={self.kept} restored={self.restored} omitted={self.omitted}{rules}"
-        return said if self.store == "ok" else f"{said} store={self.store}"
+        text = f"kept={self.kept} restored={self.restored} omitted={self.omitted}{rules}"
+        return text if self.store == "ok" else f"{text} store={self.store}"
 
 
 # ---- How many pieces of reasoning of a conversation were sent, and where they came from.
@@ -129,23 +129,23 @@ def counted(
 ) -> ReasoningCounts:
     """Counts what a plan does; `restored` are the positions that were restored, `carried` the parts that came in envelopes."""
     thoughts = [item for item in plan.decisions if item.kind == "thinking"]
-    kept = [(item.message, item.part or 0) for item in thoughts if item.action == "kept"]
+    places = [(item.message, item.part or 0) for item in thoughts if item.action == "kept"]
     # Gemini seals its calls and texts.
-    kept += [
+    places += [
         (number, position)
         for number, message in enumerate(messages)
         for position, part in enumerate(message.parts)
         if not isinstance(part, Thinking) and any(seals_of(part)) and is_home(part.origin, target)
     ]
-    left = [item for item in thoughts if item.action == "omitted"]
+    omitted = [item for item in thoughts if item.action == "omitted"]
     marks = set(map(_mark, carried))
-    parts = (messages[number].parts[position] for number, position in kept) if marks else ()
+    parts = (messages[number].parts[position] for number, position in places) if marks else ()
     return ReasoningCounts(
-        kept=len(kept),
+        kept=len(places),
         carried=sum(_mark(part) in marks for part in parts),
-        restored=sum(place in restored for place in kept),
-        omitted=len(left),
-        rules=tuple(sorted({item.rule for item in left})),
+        restored=sum(place in restored for place in places),
+        omitted=len(omitted),
+        rules=tuple(sorted({item.rule for item in omitted})),
     )
 
 

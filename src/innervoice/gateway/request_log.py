@@ -93,7 +93,7 @@ class GatewayLog:
         if self.level == "none" or allowed == "off":
             return None
         level: Level = "shape" if allowed == "ram" else self.level
-        asked = Asked(
+        question = Asked(
             id=report.id,
             at=report.begun,
             dialect=report.dialect,
@@ -103,7 +103,7 @@ class GatewayLog:
             caller=report.caller,
             session=session_of(headers),
         )
-        logged = self._log.begin(asked, level)
+        logged = self._log.begin(question, level)
         return FollowedRequest(self, logged) if logged else None
 
     def watch(self, request: FollowedRequest) -> None:
@@ -121,9 +121,9 @@ class GatewayLog:
         self._timer = None
         now, step = loop.time(), _STEPS["shape"]
         for request in list(self._open):
-            own = _STEPS[request.level]
-            step = min(step, own)
-            if now - request.looked >= own * 0.9:
+            steps = _STEPS[request.level]
+            step = min(step, steps)
+            if now - request.looked >= steps * 0.9:
                 request.looked = now
                 request.look()
         if self._open:

@@ -97,8 +97,8 @@ class ResponseState:
     def echo(self) -> dict[str, Any]:
         """What the answer repeats of the request."""
         api = self._api
-        said = {"store": self.is_stored, "metadata": self._read("metadata")}
-        more = {name: said[name] for name in api.echoed if said[name] is not None}
+        members = {"store": self.is_stored, "metadata": self._read("metadata")}
+        more = {name: members[name] for name in api.echoed if members[name] is not None}
         return {api.previous: self.previous, **more}
 
     # ---- going on ------------------------------------------------------------------------------
@@ -113,10 +113,12 @@ class ResponseState:
         self._is_loaded = True
         if self._remember == "off":
             return None
-        found = await self._gateway.responses.get(self._api, self._report.tenant, [self.previous])
-        self._head, self._is_whole = found.responses.get(self.previous), found.is_whole
+        responses = await self._gateway.responses.get(
+            self._api, self._report.tenant, [self.previous]
+        )
+        self._head, self._is_whole = responses.responses.get(self.previous), responses.is_whole
         head = self._head
-        if not found.is_whole:
+        if not responses.is_whole:
             self._report.store = "degraded"
         if head is None:
             return None
@@ -166,14 +168,14 @@ class ResponseState:
         names = head.chain
         # One look-up, unless the store could not be asked when a response of the chain was stored: its ids begin with that one then.
         while names and len(chain) < self._gateway.limits.messages:
-            found = await self._gateway.responses.get(self._api, self._report.tenant, names)
+            responses = await self._gateway.responses.get(self._api, self._report.tenant, names)
             for name in names:
-                response = found.responses.get(name)
-                if response is None and not found.is_whole:
+                response = responses.responses.get(name)
+                if response is None and not responses.is_whole:
                     raise Refused(NO_STORE)
                 if response is None or response.is_deleted:
                     raise Refused(self._api.no_previous(name))
-            chain = [*(found.responses[name] for name in names), *chain]
+            chain = [*(responses.responses[name] for name in names), *chain]
             names = chain[0].chain
         return chain
 
@@ -182,15 +184,17 @@ class ResponseState:
         names = [str(item.get("id")) for item in items if self._is_reference(item)]
         if not names or self._api.no_item is None:
             return {}
-        found = FoundResponses({}, is_whole=True)
+        responses = FoundResponses({}, is_whole=True)
         speaks = candidate.target.dialect == self._api.dialect
         if self._remember != "off":
-            found = await self._gateway.responses.get(self._api, self._report.tenant, names, ITEM)
+            responses = await self._gateway.responses.get(
+                self._api, self._report.tenant, names, ITEM
+            )
         referred: dict[str, StoredResponse] = {}
         for name in names:
-            response = found.responses.get(name)
+            response = responses.responses.get(name)
             if response is None and not speaks:
-                raise Refused(self._api.no_item(name) if found.is_whole else NO_STORE)
+                raise Refused(self._api.no_item(name) if responses.is_whole else NO_STORE)
             self._has_items = self._has_items or response is not None
             if response and (response.place != _place(candidate) or self._is_refused):
                 referred[name] = response
@@ -201,8 +205,8 @@ class ResponseState:
         is_known = self._head is not None or self._has_items
         if not is_known or self._is_refused or not isinstance(error, ProviderError):
             return False
-        told = f"{error.code} {error.message}".lower().replace("_", " ")
-        is_told = any(words in told for words in self._api.lost)
+        text = f"{error.code} {error.message}".lower().replace("_", " ")
+        is_told = any(words in text for words in self._api.lost)
         self._is_refused = error.status in (400, 404) and is_told
         return self._is_refused
 
@@ -212,9 +216,9 @@ class ResponseState:
         if (count := len(before) + len(new)) > most:
             text = f"the conversation behind {self._api.previous} has {count} items; at most {most} are accepted: start a new one"
             raise Refused(Refusal(text=text, status=413, param=self._api.previous))
-        known = set(map(_id_of, before)) - {None}
+        ids = set(map(_id_of, before)) - {None}
         for name in map(_id_of, new):
-            if name in known:
+            if name in ids:
                 text = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
                 raise Refused(Refusal(text=text, param="input"))
 
@@ -301,8 +305,8 @@ class ResponseState:
     def _chain_of_ids(self) -> list[str]:
         """The ids of the responses before the answer; a conversation of the provider's stands for those that are unknown here."""
         if self.previous is None:
-            held = self._read(self._api.conversation) if self._api.conversation else None
-            name = held.get("id") if isinstance(held, dict) else held
+            conversation = self._read(self._api.conversation) if self._api.conversation else None
+            name = conversation.get("id") if isinstance(conversation, dict) else conversation
             return [str(name)] if name else []
         return [*(self._head.chain if self._head else ()), self.previous]
 

@@ -189,27 +189,27 @@ class Routes:
 
     def _provider_of(self, name: str) -> str:
         """The provider that a bare name belongs to."""
-        known = hosts_that_know(name)
+        providers = hosts_that_know(name)
         maker = maker_of(name)
-        if maker is not None and maker in known:
+        if maker is not None and maker in providers:
             return maker.id
-        if not known or maker is not None:
+        if not providers or maker is not None:
             raise UnknownModelError(name, self._nearest(name))
-        if len(known) > 1:
-            ids = [host.id for host in known]
+        if len(providers) > 1:
+            ids = [host.id for host in providers]
             ready = [provider for provider in self.providers_with_keys if provider in ids]
             names = (f"{provider}/{name}" for provider in dict.fromkeys((*ready, *ids)))
             raise AmbiguousModelError(name, tuple(names)[:_MOST_NAMED])
-        return known[0].id
+        return providers[0].id
 
     # ---- upstreams -------------------------------------------------------------------------------
 
     def _upstream(self, provider: str) -> Upstream | None:
         """An upstream of the config, or else one from a provider's row."""
-        found = self._upstreams.get(_id_of(provider))
+        upstream = self._upstreams.get(_id_of(provider))
         host = host_of(provider)
-        if found is not None or host is None:
-            return found
+        if upstream is not None or host is None:
+            return upstream
         return Upstream.of_row(host, self._environ, self._emulated)
 
     def _all(self) -> Iterator[Upstream]:
@@ -227,23 +227,23 @@ class Routes:
         """
         name = asked[:100].lower()
         maker = maker_of(name) if is_safe(name) else None
-        own = (f"{maker.id}/{name}",) if maker else ()
+        by_maker = (f"{maker.id}/{name}",) if maker else ()
         every = (f"{host.id}/{model}" for host in all_hosts() for model in names_at(host.id))
         close = _closest(name, self.names()) or _closest(name, (*self._exact, *every))
-        others = [found for found in close if found not in own]
-        return (*others[: _MOST_NEAREST - len(own)], *own)
+        others = [other for other in close if other not in by_maker]
+        return (*others[: _MOST_NEAREST - len(by_maker)], *by_maker)
 
 
-def _closest(name: str, known: tuple[str, ...]) -> list[str]:
+def _closest(name: str, names: tuple[str, ...]) -> list[str]:
     """The nearest names; a name without a provider is compared with the models alone."""
     full: dict[str, str] = {}
-    for candidate in known:
+    for candidate in names:
         parsed = split_name(candidate) or ModelName("", candidate)
         full.setdefault(candidate.lower(), candidate)
         if "/" not in name:
             full.setdefault(parsed.model.lower(), candidate)
-    found = get_close_matches(name, full, _MOST_NEAREST * 2)
-    return list(dict.fromkeys(full[key] for key in found))
+    matches = get_close_matches(name, full, _MOST_NEAREST * 2)
+    return list(dict.fromkeys(full[key] for key in matches))
 
 
 def _id_of(provider: str) -> str:

@@ -69,9 +69,9 @@ def text_or_secret(value: str, environ: Mapping[str, str]) -> str:
 def key_bytes_of(text: str) -> bytes:
     """A key of the gateway: 32 bytes in base64 are used directly, any other text through its digest."""
     try:
-        given = b64decode(text, validate=True)
+        decoded = b64decode(text, validate=True)
     except (Base64Error, ValueError):
-        given = b""
-    if len(given) == _KEY_BYTES:
-        return given
+        decoded = b""
+    if len(decoded) == _KEY_BYTES:
+        return decoded
     return blake2b(text.encode(), digest_size=_KEY_BYTES).digest()

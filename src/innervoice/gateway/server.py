@@ -192,15 +192,15 @@ class Worker:
     def _obey(self, commands: Pipe) -> None:
         """Follows the parent's commands; stops if there is no parent any more."""
         try:
-            said = commands.recv()
+            command = commands.recv()
         except (OSError, EOFError):
             self._loop.remove_reader(commands.fileno())
-            said = STOP
-        if isinstance(said, NewConfiguration):
-            self._served.reloader.take(said)
-        elif said == STOP:
+            command = STOP
+        if isinstance(command, NewConfiguration):
+            self._served.reloader.take(command)
+        elif command == STOP:
             self._stop(0)
-        elif said == CUT:
+        elif command == CUT:
             self._cut()
 
     def _stop(self, number: int) -> None:
@@ -284,7 +284,7 @@ class _Protocol(HttpToolsProtocol):
 
 def _settings(app: ASGIApplication) -> uvicorn.Config:
     logger = logging.getLogger("uvicorn.error")
-    if not any(isinstance(known, _WithoutCuts) for known in logger.filters):
+    if not any(isinstance(filter_before, _WithoutCuts) for filter_before in logger.filters):
         logger.addFilter(_WithoutCuts())
     return uvicorn.Config(
         app,

@@ -226,14 +226,14 @@ class Serving:
         self, passage: AnyPassage, attempt: Attempt, *, is_last: bool
     ) -> GatewayExchange:
         server = self._gateway.config.server
-        given = passed_on(
+        forwarded = passed_on(
             self._given, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
         )
         exchange = GatewayExchange(
             attempt.request,
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
-            headers={**given, **attempt.candidate.headers},
+            headers={**forwarded, **attempt.candidate.headers},
             # Where another upstream can answer, a long wait for this one does not help.
             backoff=Backoff(
                 server.retries if is_last else min(server.retries, 1), longest=server.longest_wait
@@ -259,8 +259,8 @@ class Serving:
         report.status = 200
         report.attempts += exchange.attempts
         self._book(exchange)
-        known = set(report.notes)
-        report.notes += [note for note in (*response.notes, *notes) if note not in known]
+        before = set(report.notes)
+        report.notes += [note for note in (*response.notes, *notes) if note not in before]
 
     async def left(self) -> None:
         """The client has disconnected: the known part of the answer is counted, and what was received of it is kept."""

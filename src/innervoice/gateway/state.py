@@ -97,8 +97,8 @@ def store_url(server: ServerSettings, environ: Mapping[str, str], *, emulated: b
     if server.remember in ("off", "ram"):
         return None
     if server.store is not None:
-        found = text_or_secret(server.store, environ)
-        return None if found == "ram" else found
+        url = text_or_secret(server.store, environ)
+        return None if url == "ram" else url
     return None if emulated else f"sqlite:{state_folder(environ) / _STORE_FILE}"
 
 
@@ -123,23 +123,23 @@ def _retention(server: ServerSettings) -> Retention:
 def _own_key(folder: Path, notes: list[str]) -> list[str]:
     """The lines of the key file, which is created if it does not exist."""
     path = folder / _KEY_FILE
-    made = b64encode(token_bytes(_KEY_BYTES)).decode()
+    new_key = b64encode(token_bytes(_KEY_BYTES)).decode()
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
-            _write_new(path, made)
-        found = _lines(path.read_text("ascii"))
+            _write_new(path, new_key)
+        keys = _lines(path.read_text("ascii"))
     except OSError as error:
         reason = error.strerror or type(error).__name__
         notes.append(f"{path} cannot be used ({reason}): the next start will use another key")
-        return [made]
+        return [new_key]
     except ValueError:
-        found = []
-    if not found:
+        keys = []
+    if not keys:
         raise UsageError(f"expected a key in base64 on each line of {path}")
     if os.name == "posix" and path.stat().st_mode & 0o077:
         raise UsageError(f"others can read {path}; run: chmod 600 {path}")
-    return found
+    return keys
 
 
 def _lines(text: str) -> list[str]:

@@ -108,8 +108,8 @@ class StoredResponse:
         """The turn as the provider gave it: with seals that the object has no place for, and the account that it came from."""
         try:
             if self._turn is not None:
-                found = from_json(dump_json(self._turn))
-                return found if isinstance(found, Message) else None
+                turn = from_json(dump_json(self._turn))
+                return turn if isinstance(turn, Message) else None
             dialect, provider, model, scope = self._origin
             if dialect != self._api.dialect:
                 return None  # the object has a place for all of it
@@ -177,8 +177,8 @@ class StoredResponses:
 
         Without `durable` that is memory.
         """
-        named = [(api.noun, name), *((ITEM, item) for item in items)]
-        keys = [self._keys(tenant, own, kind)[0] for kind, own in named]
+        names = [(api.noun, name), *((ITEM, item) for item in items)]
+        keys = [self._keys(tenant, own, kind)[0] for kind, own in names]
         now = time.time()
         if self._memory is None:
             await self._sealed.put(tenant, KIND, data, keys, created=now)
@@ -202,22 +202,22 @@ class StoredResponses:
             return FoundResponses({}, is_whole=True)
         if self._memory is None:
             items = await self._sealed.get(tenant, KIND, keys)
-            found = _read(items, by_key, api, alone=kind == ITEM)
-            return FoundResponses(found, is_whole=True)
+            responses = _read(items, by_key, api, alone=kind == ITEM)
+            return FoundResponses(responses, is_whole=True)
         here = await self._memory.get(tenant, KIND, keys)
         stored = await self._within(lambda: self._sealed.get(tenant, KIND, keys))
         items = sorted([*here, *(stored or ())], key=lambda item: item.created)
-        found = _read(items, by_key, api, alone=kind == ITEM)
-        return FoundResponses(found, is_whole=stored is not None)
+        responses = _read(items, by_key, api, alone=kind == ITEM)
+        return FoundResponses(responses, is_whole=stored is not None)
 
     async def delete(self, api: StoredAnswers, tenant: str, name: str) -> bool:
         """Deletes a response; returns whether there was one. Raises `StoreError` if the store cannot be used.
 
         Of one that its provider has stored, too, a mark stays, so that nobody goes on from it there.
         """
-        found = await self.get(api, tenant, [name])
-        response = found.responses.get(name)
-        if not found.is_whole:
+        responses = await self.get(api, tenant, [name])
+        response = responses.responses.get(name)
+        if not responses.is_whole:
             raise StoreError("the store cannot be asked")
         if response is None or response.is_deleted:
             return False
@@ -257,7 +257,7 @@ def _read(
     items: Sequence[FoundItem], by_key: dict[bytes, str], api: StoredAnswers, *, alone: bool
 ) -> dict[str, StoredResponse]:
     """Ids -> the last of the items under each; one that cannot be read, as of a newer version, is as good as not there."""
-    found: dict[str, StoredResponse] = {}
+    responses: dict[str, StoredResponse] = {}
     unclear: set[str] = set()
     for item in items:
         try:
@@ -266,10 +266,10 @@ def _read(
             continue
         if response.body or response.is_deleted:
             name = by_key[item.key]
-            if alone and name in found and found[name].id != response.id:
+            if alone and name in responses and responses[name].id != response.id:
                 unclear.add(name)
-            found[name] = response
-    return {name: response for name, response in found.items() if name not in unclear}
+            responses[name] = response
+    return {name: response for name, response in responses.items() if name not in unclear}
 
 
 # ---- What clients ask of a stored response: the object, its input items, to delete it, to cancel it.
@@ -284,24 +284,26 @@ async def of_response(gateway: Gateway, front: Front, query: str, tenant: str) -
     api = dialect_named(front.dialect).stored_answers
     assert api is not None, "only APIs that store answers have these paths"
     name = front.id or ""
-    asked = parse_qs(query)
+    parameters = parse_qs(query)
     if front.verb == "delete":
         return await _deleted(gateway, api, name, tenant)
-    response = await _found(gateway, api, name, tenant)
+    response = await _stored_response(gateway, api, name, tenant)
     if front.verb == "cancel":
         raise Refused(Refusal(text=api.cannot_cancel))
     if front.verb == "input_items" and api.listed:
-        return api.listed(response.id, response.input, asked)
-    if asked.get("stream", ["false"])[-1].lower() not in ("false", "0"):
+        return api.listed(response.id, response.input, parameters)
+    if parameters.get("stream", ["false"])[-1].lower() not in ("false", "0"):
         text = f"a stored {api.noun} cannot be streamed; remove stream from the query"
         raise Refused(Refusal(text=text, param="stream"))
-    return api.shown(response.body, response.input, asked)
+    return api.shown(response.body, response.input, parameters)
 
 
-async def _found(gateway: Gateway, api: StoredAnswers, name: str, tenant: str) -> StoredResponse:
-    found = await gateway.responses.get(api, tenant, [name])
-    response = found.responses.get(name)
-    if response is None and not found.is_whole:
+async def _stored_response(
+    gateway: Gateway, api: StoredAnswers, name: str, tenant: str
+) -> StoredResponse:
+    responses = await gateway.responses.get(api, tenant, [name])
+    response = responses.responses.get(name)
+    if response is None and not responses.is_whole:
         raise Refused(NO_STORE)
     if response is None or response.is_deleted:
         raise Refused(api.missing(name))

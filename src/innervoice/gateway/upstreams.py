@@ -179,10 +179,10 @@ class Upstream:
         try:
             return base_url_of(target.host, self.environ), True
         except UsageError as error:
-            told = str(error).replace(
+            text = str(error).replace(
                 "pass base_url=", f"write base_url in [upstreams.{self.name}]"
             )
-            raise NotConfiguredError((told,)) from None
+            raise NotConfiguredError((text,)) from None
 
     def _scope(self, account: Account) -> str | None:
         words = [] if self.name == self.provider else [self.name]
@@ -202,8 +202,8 @@ class Upstream:
         destination = Destination(target, is_default_url=True)
         variable = self._variable(target.host)
         if keyring.may_block(destination):
-            found = "AWS" if self.host.aws_service else "Google"
-            return Account(f"env:{variable}" if variable else f"{found} credentials", keyring)
+            name = "AWS" if self.host.aws_service else "Google"
+            return Account(f"env:{variable}" if variable else f"{name} credentials", keyring)
         try:
             keyring.headers(destination, Outgoing("POST", base_url, {}, b""))
         except UsageError as error:
@@ -213,10 +213,10 @@ class Upstream:
     def _variable(self, host: Host | None) -> str | None:
         """The environment variable that has the key."""
         assert host is not None
-        found = next((name for name in host.keys if self._is_set(name)), None)
-        if found is None and host.aws_service and all(map(self._is_set, _AWS_VARIABLES)):
+        variable = next((name for name in host.keys if self._is_set(name)), None)
+        if variable is None and host.aws_service and all(map(self._is_set, _AWS_VARIABLES)):
             return _AWS_VARIABLES[0]
-        return found
+        return variable
 
     def _is_set(self, variable: str) -> bool:
         return bool(self.environ.get(variable, "").strip())

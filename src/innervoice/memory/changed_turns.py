@@ -92,27 +92,27 @@ def changed_turns(
     `stored` are the turns at this place of the conversation, `by_call` those that were found by a call. With `edited_words` the text of
     a turn with calls may be any.
     """
-    every = [*stored, *(known for known in by_call if known not in stored)]
-    found = [made for known in every if (made := _gathered(messages, at, known))]
-    if not found:
-        found = _merged(messages[at], at, stored)
-    if not found:
-        texts = (_rewritten(messages[at], known) for known in stored)
-        found = [RecalledTurns(at, at + 1, (known,)) for known in texts if known]
-    if not found and edited_words and messages[at].tool_calls:
-        found = [made for known in every if (made := _called(messages, at, known))]
-        if len(found) > 1:
-            found = [
-                one for one in found if call_ids(one.turns) == call_ids(messages[at : one.end])
+    every = [*stored, *(turn for turn in by_call if turn not in stored)]
+    gathered = [match for turn in every if (match := _gathered(messages, at, turn))]
+    if not gathered:
+        gathered = _merged(messages[at], at, stored)
+    if not gathered:
+        texts = (_rewritten(messages[at], turn) for turn in stored)
+        gathered = [RecalledTurns(at, at + 1, (turn,)) for turn in texts if turn]
+    if not gathered and edited_words and messages[at].tool_calls:
+        gathered = [match for turn in every if (match := _called(messages, at, turn))]
+        if len(gathered) > 1:
+            gathered = [
+                one for one in gathered if call_ids(one.turns) == call_ids(messages[at : one.end])
             ]
-    return found[0] if len(found) == 1 else None
+    return gathered[0] if len(gathered) == 1 else None
 
 
-def _called(messages: Sequence[Message], at: int, known: Message) -> RecalledTurns | None:
+def _called(messages: Sequence[Message], at: int, turn: Message) -> RecalledTurns | None:
     """The turn whose calls came back with another text, in one turn or in several."""
-    if shown_turn(messages[at]).calls == shown_turn(known).calls:
-        return RecalledTurns(at, at + 1, (known,))
-    return _gathered(messages, at, known, edited_words=True)
+    if shown_turn(messages[at]).calls == shown_turn(turn).calls:
+        return RecalledTurns(at, at + 1, (turn,))
+    return _gathered(messages, at, turn, edited_words=True)
 
 
 def _gathered(
@@ -143,12 +143,12 @@ def _gathered(
     return None
 
 
-def _may_be(ids: list[str], own: list[str], *, is_apart: bool) -> bool:
+def _may_be(ids: list[str], turn_ids: list[str], *, is_apart: bool) -> bool:
     """Whether calls may be the first of a stored turn: their ids are the same, or all differ because a program renamed them.
 
     Calls with results between them may also be turns that were never one, so their ids must be the same.
     """
-    return ids == own[: len(ids)] or not (is_apart or set(ids) & set(own))
+    return ids == turn_ids[: len(ids)] or not (is_apart or set(ids) & set(turn_ids))
 
 
 def _is_result(message: Message) -> bool:
@@ -158,31 +158,31 @@ def _is_result(message: Message) -> bool:
 
 def _merged(message: Message, at: int, stored: Sequence[Message]) -> list[RecalledTurns]:
     """The pairs of turns, the first without calls, that a message may be merged from."""
-    given = shown_turn(message)
-    text = without_blanks(given.text)
-    shown = [(known, shown_turn(known)) for known in stored]
-    texts = [(known, without_blanks(one.text)) for known, one in shown if not one.calls]
-    starts = [(known, start) for known, start in texts if start and text.startswith(start)]
+    visible = shown_turn(message)
+    text = without_blanks(visible.text)
+    candidates = [(turn, shown_turn(turn)) for turn in stored]
+    texts = [(turn, without_blanks(one.text)) for turn, one in candidates if not one.calls]
+    starts = [(turn, start) for turn, start in texts if start and text.startswith(start)]
     return [
         RecalledTurns(at, at + 1, (first, second))
         for first, start in starts
-        for second, one in shown
+        for second, one in candidates
         if second is not first
-        and one.calls == given.calls
+        and one.calls == visible.calls
         and (one.text or one.calls)
         and without_blanks(one.text) == text[len(start) :]
     ]
 
 
-def _rewritten(message: Message, known: Message) -> Message | None:
+def _rewritten(message: Message, turn: Message) -> Message | None:
     """The stored turn with the text that a program made of it; None if the text was not made from this turn."""
-    said = message.text.strip()
-    if message.tool_calls or not said:
+    text = message.text.strip()
+    if message.tool_calls or not text:
         return None
-    calls, start = known.tool_calls, known.text.strip()
-    if calls and all(len(call.id) >= _LONG and call.id in said for call in calls):
-        thoughts = (part for part in known.parts if isinstance(part, Thinking))
-        return known.replace(parts=(*thoughts, Text(said)))
-    if not calls and start and said.startswith(start):
-        return known.replace(parts=(*known.parts, Text(said.removeprefix(start))))
+    calls, start = turn.tool_calls, turn.text.strip()
+    if calls and all(len(call.id) >= _LONG and call.id in text for call in calls):
+        thoughts = (part for part in turn.parts if isinstance(part, Thinking))
+        return turn.replace(parts=(*thoughts, Text(text)))
+    if not calls and start and text.startswith(start):
+        return turn.replace(parts=(*turn.parts, Text(text.removeprefix(start))))
     return None

@@ -91,9 +91,9 @@ def _is_large(part: Part) -> bool:
 
 def _handle(part: Part, tenant: str) -> bytes:
     """A digest of the members of a part that every store keeps. The handle itself is encrypted, so the digest need not be keyed."""
-    made = blake2b(_bytes(tenant), digest_size=_HANDLE_SIZE, person=b"part")
-    made.update(to_json(kept_part(part) or part))
-    return made.digest()
+    digest = blake2b(_bytes(tenant), digest_size=_HANDLE_SIZE, person=b"part")
+    digest.update(to_json(kept_part(part) or part))
+    return digest.digest()
 
 
 def _bytes(text: str) -> bytes:

@@ -50,8 +50,11 @@ class RecentTurns:
             return
         with self._lock:
             for name in islice(self._owners.get(keys[0], ()), CROWD):
-                known = self._turns[name].record
-                if known.tenant == record.tenant and known.message == record.message:
+                record_before = self._turns[name].record
+                if (
+                    record_before.tenant == record.tenant
+                    and record_before.message == record.message
+                ):
                     self._turns.move_to_end(name)
                     return
             self._turns[record.id] = _Held(record, tuple(dict.fromkeys(keys)), size)
@@ -63,15 +66,15 @@ class RecentTurns:
 
     def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
         """The turns of a tenant under any of these keys; if a key has too many turns, only enough of them to show that."""
-        found: dict[bytes, list[TurnRecord]] = {}
+        records: dict[bytes, list[TurnRecord]] = {}
         with self._lock:
             for key in dict.fromkeys(keys):
                 for name in islice(self._owners.get(key, ()), CROWD + 1):
                     record = self._turns[name].record
                     if record.tenant == tenant:
-                        found.setdefault(key, []).append(record)
+                        records.setdefault(key, []).append(record)
                         self._turns.move_to_end(name)
-        return found
+        return records
 
     def delete(self, tenant: str, keys: Sequence[bytes]) -> list[str]:
         """Forgets the turns of a tenant under any of these keys; returns their ids."""
@@ -86,7 +89,7 @@ class RecentTurns:
         """Forgets the turns of a tenant, or all; returns how many."""
         with self._lock:
             names = [
-                name for name, held in self._turns.items() if tenant in (None, held.record.tenant)
+                name for name, turn in self._turns.items() if tenant in (None, turn.record.tenant)
             ]
             for name in names:
                 self._forget(name)
@@ -97,8 +100,8 @@ class RecentTurns:
 
     def _add_keys(self, name: str, keys: Sequence[bytes]) -> None:
         """Adds keys to a turn that was found under keys unknown here: those of another process."""
-        held = self._turns[name]
-        self._turns[name] = held._replace(keys=tuple(dict.fromkeys((*held.keys, *keys))))
+        turn = self._turns[name]
+        self._turns[name] = turn._replace(keys=tuple(dict.fromkeys((*turn.keys, *keys))))
         self._turns.move_to_end(name)
         for key in keys:
             self._owners.setdefault(key, {})[name] = None
@@ -107,9 +110,9 @@ class RecentTurns:
         return self._most is not None and len(self._turns) > self._most
 
     def _forget(self, name: str) -> None:
-        held = self._turns.pop(name)
-        self._size -= held.size
-        for key in held.keys:
+        turn = self._turns.pop(name)
+        self._size -= turn.size
+        for key in turn.keys:
             owners = self._owners[key]
             del owners[name]
             if not owners:

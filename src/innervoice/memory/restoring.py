@@ -104,35 +104,35 @@ class TurnRestorer:
         """The keys of all turns of the request."""
         walks = (self._keys, *self._older)
         turns = [key for walk in walks for keys in walk if keys for key in keys.all]
-        large = [held.key for held in self._envelopes.values() if isinstance(held, Handle)]
+        large = [content.key for content in self._envelopes.values() if isinstance(content, Handle)]
         return list(dict.fromkeys((*turns, *large)))
 
     def restored(self, found: FoundTurns) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
         self._unpack(found)
-        given = self._request.messages
+        sent = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
         ids = RenamedCalls()
         end = rejoined = 0
         for turn in self.recalled(found):
-            messages += _with_ids(given[end : turn.start], ids)
-            shown = given[turn.start : turn.end]
-            if _has_more_words(shown, turn.turns):
+            messages += _with_ids(sent[end : turn.start], ids)
+            replaced = sent[turn.start : turn.end]
+            if _has_more_words(replaced, turn.turns):
                 self.notebook.add("words_replaced")
-            for number, known in enumerate(turn.turns, len(messages)):
-                places.update((number, position) for position in lost_parts(known, shown))
-            ids.add(call_ids(shown), call_ids(turn.turns))
+            for number, stored in enumerate(turn.turns, len(messages)):
+                places.update((number, position) for position in lost_parts(stored, replaced))
+            ids.add(call_ids(replaced), call_ids(turn.turns))
             messages += turn.turns
-            messages += _with_ids([given[number] for number in turn.results], ids)
+            messages += _with_ids([sent[number] for number in turn.results], ids)
             end = turn.end
-            rejoined += len(shown) != len(turn.turns)
-        messages += _with_ids(given[end:], ids)
+            rejoined += len(replaced) != len(turn.turns)
+        messages += _with_ids(sent[end:], ids)
         if places:
             self.notebook.add("thinking_restored", count=len(places))
         if rejoined:
             self.notebook.add("turn_rejoined", count=rejoined)
-        if not places and messages == list(given):
+        if not places and messages == list(sent):
             return RestoredRequest(self._request, frozenset())
         return RestoredRequest(self._request.replace(messages=tuple(messages)), frozenset(places))
 
@@ -144,9 +144,9 @@ class TurnRestorer:
             if keys is None or number < end or found.keys().isdisjoint(keys):
                 continue
             message = messages[number]
-            known = _match(message, keys, found)
-            if known is not None:
-                turn: RecalledTurns | None = RecalledTurns(number, number + 1, (known,))
+            match = _match(message, keys, found)
+            if match is not None:
+                turn: RecalledTurns | None = RecalledTurns(number, number + 1, (match,))
             else:
                 turn = self._changed(number, keys, found) if failed < _FAILURES else None
                 failed += turn is None
@@ -170,13 +170,13 @@ class TurnRestorer:
         """Turns that were found under older keys, under the current keys."""
         if not self._older:
             return found
-        made = {key: list(records) for key, records in found.items()}
+        renamed = {key: list(records) for key, records in found.items()}
         for walk in self._older:
             for keys, older in zip(self._keys, walk, strict=True):
                 for key, before in zip(keys or (), older or (), strict=True):
                     if key is not None and before is not None and before in found:
-                        made.setdefault(key, []).extend(found[before])
-        return made
+                        renamed.setdefault(key, []).extend(found[before])
+        return renamed
 
     def _unpack(self, found: FoundTurns) -> None:
         """Puts the parts from envelopes into the request."""
@@ -189,12 +189,12 @@ class TurnRestorer:
                 if (number, position) not in self._envelopes:
                     parts.append(part)
                     continue
-                held = self._held(self._envelopes[number, position], found)
-                if held is not None and _says_the_same(part, held):
-                    parts.append(held)
-                    self.carried.append(held)
+                part_before = self._held(self._envelopes[number, position], found)
+                if part_before is not None and _says_the_same(part, part_before):
+                    parts.append(part_before)
+                    self.carried.append(part_before)
                     continue
-                code = "envelope_unreadable" if held is None else "envelope_outdated"
+                code = "envelope_unreadable" if part_before is None else "envelope_outdated"
                 self.notebook.add(code, part.type)
                 if not isinstance(part, Thinking):
                     parts.append(_without_block(part))
@@ -254,10 +254,10 @@ def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | Non
     fit = _stored(found, keys.place)  # which covers everything that the message shows
     if len(fit) == 1:
         return fit[0]
-    given = shown_turn(message).data
+    visible = shown_turn(message).data
     for key in keys[1:]:
         stored = _stored(found, key) if key is not None else ()
-        fit = [known for known in stored if shown_turn(known).data == given]
+        fit = [turn for turn in stored if shown_turn(turn).data == visible]
         if len(fit) == 1:
             return fit[0]
     return None
@@ -273,36 +273,36 @@ def _stored(found: FoundTurns, key: bytes) -> list[Message]:
     return turns
 
 
-def _has_other_seals(given: Sequence[Message], turns: Sequence[Message]) -> bool:
+def _has_other_seals(sent: Sequence[Message], turns: Sequence[Message]) -> bool:
     """Whether a program sent a seal that the stored turns do not have."""
-    had = {seal for message in given for part in message.parts for seal in seals_of(part)}
+    had = {seal for message in sent for part in message.parts for seal in seals_of(part)}
     if not had:
         return False
-    own = {seal for known in turns for part in known.parts for seal in seals_of(part)}
+    own_seals = {seal for turn in turns for part in turn.parts for seal in seals_of(part)}
     # A truncated seal is a damaged one of ours, not another.
-    return any(not any(one.startswith(seal) for one in own) for seal in had - own)
+    return any(not any(one.startswith(seal) for one in own_seals) for seal in had - own_seals)
 
 
 def _has_more_words(shown: Sequence[Message], turns: Sequence[Message]) -> bool:
     """Whether a program returned readable reasoning of turns that are stored without it."""
-    own = "".join(known.thinking or "" for known in turns)
-    return not own and any(message.thinking for message in shown)
+    thoughts = "".join(turn.thinking or "" for turn in turns)
+    return not thoughts and any(message.thinking for message in shown)
 
 
 def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:
     """The numbers of the parts of a turn that are missing in the messages that show it."""
     had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
-    said = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
-    return [number for number, part in enumerate(known.parts) if _is_lost(part, had, said)]
+    thoughts = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
+    return [number for number, part in enumerate(known.parts) if _is_lost(part, had, thoughts)]
 
 
-def _is_lost(part: Part, had: set[str], said: set[str]) -> bool:
+def _is_lost(part: Part, had: set[str], thoughts: set[str]) -> bool:
     """Whether a piece of reasoning is missing: its seal or, where it has none, its text."""
     if seals := set(seals_of(part)):
         # An id seals nothing where the item itself came back: some programs leave the ids out.
-        named = {part.origin.item} if part.origin and seals & had else set()
-        return not seals - named <= had
-    return isinstance(part, Thinking) and part.text not in said
+        items = {part.origin.item} if part.origin and seals & had else set()
+        return not seals - items <= had
+    return isinstance(part, Thinking) and part.text not in thoughts
 
 
 def _without_block(part: Part) -> Part:
@@ -311,13 +311,13 @@ def _without_block(part: Part) -> Part:
     return part.replace(origin=origin.replace(block=None, seals=())) if origin else part
 
 
-def _says_the_same(part: Part, held: Part) -> bool:
+def _says_the_same(part: Part, other: Part) -> bool:
     """Whether a part shows the same content as its envelope; an edit of a text or a call is respected."""
     if isinstance(part, Thinking):
         return True
     return (
         shown_turn(Message("assistant", (part,))).data
-        == shown_turn(Message("assistant", (held,))).data
+        == shown_turn(Message("assistant", (other,))).data
     )
 
 

@@ -21,7 +21,7 @@ def without_summaries(message: Message) -> Message | None:
 
     Text that a seal signs stays, and so does reasoning that a host needs back as text.
     """
-    parts = tuple(kept for part in message.parts if (kept := kept_part(part)) is not None)
+    parts = tuple(needed for part in message.parts if (needed := kept_part(part)) is not None)
     if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
         return message
     return message.replace(parts=parts) if any(map(says_more, parts)) else None

@@ -54,22 +54,22 @@ class SealedStore:
         self, tenant: str, kind: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of one kind under any of these keys, opened; those in `known` are returned without data."""
-        found = []
+        opened = []
         for item in await self.store.get(tenant, keys, known):
             if item.data is None:
-                found.append(item)
+                opened.append(item)
             elif (data := self._opened(item.data, tenant, kind, item.id)) is not None:
-                found.append(item._replace(data=data))
-        return found
+                opened.append(item._replace(data=data))
+        return opened
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind, opened."""
-        found = []
+        opened = []
         for item in await self.store.items(tenant, kind):
             data = self._opened(item.data, tenant, kind, item.id)
             if data is not None:
-                found.append(item._replace(data=data))
-        return found
+                opened.append(item._replace(data=data))
+        return opened
 
     async def delete(self, tenant: str, keys: Sequence[bytes]) -> int:
         """Deletes the items under any of these keys; returns how many."""
@@ -88,12 +88,12 @@ class SealedStore:
 
 
 def _digest(secret: bytes, *facts: str) -> bytes:
-    made = blake2b(key=secret, digest_size=_KEY_SIZE)
+    digest = blake2b(key=secret, digest_size=_KEY_SIZE)
     for fact in facts:
         data = fact.encode("utf-8", "surrogatepass")
-        made.update(len(data).to_bytes(8, "little"))
-        made.update(data)
-    return made.digest()
+        digest.update(len(data).to_bytes(8, "little"))
+        digest.update(data)
+    return digest.digest()
 
 
 # ---- Data that can be opened only with the gateway's key, and only in its place.
@@ -112,10 +112,10 @@ def derived(secret: bytes, purpose: str) -> bytes:
     """A key for one purpose alone."""
     hkdf = import_module("cryptography.hazmat.primitives.kdf.hkdf")
     hashes = import_module("cryptography.hazmat.primitives.hashes")
-    made: bytes = hkdf.HKDF(hashes.SHA256(), 32, None, f"innervoice {purpose}".encode()).derive(
+    key: bytes = hkdf.HKDF(hashes.SHA256(), 32, None, f"innervoice {purpose}".encode()).derive(
         secret
     )
-    return made
+    return key
 
 
 class Sealing:

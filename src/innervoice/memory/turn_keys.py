@@ -97,16 +97,16 @@ class ConversationDigest:
 
     def copy(self) -> ConversationDigest:
         """A copy at the same position in the conversation, to continue from."""
-        made = object.__new__(ConversationDigest)
+        digest = object.__new__(ConversationDigest)
         # Only state that changes in place is copied; a generic copy takes longer than all digests of a turn.
-        vars(made).update(
+        vars(digest).update(
             vars(self),
             _system=[*self._system],
             _texts=[*self._texts],
             _results={**self._results},
             _turns=[*self._turns],
         )
-        return made
+        return digest
 
     def add(self, message: Message) -> None:
         """Adds the next message."""
@@ -121,7 +121,7 @@ class ConversationDigest:
         for part in message.parts:
             if isinstance(part, ToolResult):
                 self._results[part.call_id, _result_text(part)] = None
-            elif spoken := _said(part):
+            elif spoken := _text_of(part):
                 self._texts.append(spoken)
         if self._texts:
             self._question = self._digest(b"question", _bytes("".join(self._texts)))
@@ -129,26 +129,26 @@ class ConversationDigest:
     def keys(self, message: Message) -> TurnKeys:
         """The keys of a turn of the model at this position."""
         self._advance()
-        shown, follows = shown_turn(message), self._before
+        visible, follows = shown_turn(message), self._before
         last = self._turns[-1].data if self._turns else b""
         if self._prompt is None:
             self._prompt = self._digest(b"system", _bytes("".join(self._system)))
-        place = self._digest(b"place", self._prompt, follows, last, shown.data)
-        if not shown.calls:
+        place = self._digest(b"place", self._prompt, follows, last, visible.data)
+        if not visible.calls:
             return TurnKeys(place, follows)
         return TurnKeys(
             place,
             follows,
-            self._key_of_calls(shown.ids, shown.calls),
-            self._key_of_question(shown.calls),
+            self._key_of_calls(visible.ids, visible.calls),
+            self._key_of_question(visible.calls),
         )
 
     def keys_to_store(self, message: Message) -> list[bytes]:
         """The keys under which a turn at this position is stored."""
-        keys, shown = self.keys(message).all, shown_turn(message)
-        if len(shown.calls) > 1:
-            of_calls = self._key_of_calls(shown.ids[:1], shown.calls[:1])
-            keys.append(of_calls or self._key_of_question(shown.calls[:1]))
+        keys, visible = self.keys(message).all, shown_turn(message)
+        if len(visible.calls) > 1:
+            of_calls = self._key_of_calls(visible.ids[:1], visible.calls[:1])
+            keys.append(of_calls or self._key_of_question(visible.calls[:1]))
         return keys
 
     @property
@@ -161,11 +161,11 @@ class ConversationDigest:
         """None if these ids may not be unique."""
         if any(map(_COUNTED.fullmatch, ids)):
             return None
-        named = sorted((name, *call) for name, call in zip(ids, calls, strict=True))
-        return self._digest(b"calls", dump_json(named))
+        calls_by_id = sorted((name, *call) for name, call in zip(ids, calls, strict=True))
+        return self._digest(b"calls", dump_json(calls_by_id))
 
-    def _key_of_question(self, shown: list[tuple[str, str]]) -> bytes:
-        return self._digest(b"asked", self._question, dump_json(shown))
+    def _key_of_question(self, texts: list[tuple[str, str]]) -> bytes:
+        return self._digest(b"asked", self._question, dump_json(texts))
 
     def _advance(self) -> None:
         """Adds the last turns and the text since then to the digest, if there is any text."""
@@ -174,15 +174,15 @@ class ConversationDigest:
         before, digest = self._before, self._digest
         if text := without_blanks("".join([turn.text for turn in self._turns])):
             before = digest(b"turn", before, _bytes(text))
-        named = {name for turn in self._turns for name in turn.ids}
+        ids = {name for turn in self._turns for name in turn.ids}
         results: dict[str, list[str]] = {}
         for name, result in self._results:
-            results.setdefault(name if name in named else "", []).append(result)
+            results.setdefault(name if name in ids else "", []).append(result)
         unnamed = iter(results.pop("", ()))  # some programs lose the ids
         for turn in self._turns:
             for name, call in zip(turn.ids, turn.calls, strict=True):
-                own = sorted(results.get(name, ())) or [*islice(unnamed, 1)]
-                before = digest(b"call", before, dump_json([call, own]))
+                own_results = sorted(results.get(name, ())) or [*islice(unnamed, 1)]
+                before = digest(b"call", before, dump_json([call, own_results]))
         if rest := sorted(unnamed):
             before = digest(b"results", before, dump_json(rest))
         if self._texts:
@@ -191,11 +191,11 @@ class ConversationDigest:
         self._turns, self._texts, self._results = [], [], {}
 
     def _digest(self, *facts: bytes) -> bytes:
-        made = blake2b(self._tenant, key=self._secret, digest_size=_SIZE)
+        digest = blake2b(self._tenant, key=self._secret, digest_size=_SIZE)
         for fact in facts:
-            made.update(len(fact).to_bytes(8, "little"))
-            made.update(fact)
-        return made.digest()
+            digest.update(len(fact).to_bytes(8, "little"))
+            digest.update(fact)
+        return digest.digest()
 
 
 _last_shown: dict[int, tuple[tuple[Part, ...], VisibleTurn]] = {}
@@ -206,17 +206,17 @@ _MOST_SHOWN = 16
 def shown_turn(message: Message) -> VisibleTurn:
     """The words and the calls of a turn, without the ids of the calls."""
     parts = message.parts  # of an answer, each message that it gives has the same
-    known = _last_shown.get(id(parts))
-    if known and known[0] is parts:
-        return known[1]
+    cached = _last_shown.get(id(parts))
+    if cached and cached[0] is parts:
+        return cached[1]
     text = _plain(_TAGGED.sub("", message.text))
-    given = message.tool_calls
-    calls = [(call.name, _sorted_json(call.arguments)) for call in given]
-    made = VisibleTurn(text, calls, dump_json([text, calls]), [call.id for call in given])
+    tool_calls = message.tool_calls
+    calls = [(call.name, _sorted_json(call.arguments)) for call in tool_calls]
+    visible = VisibleTurn(text, calls, dump_json([text, calls]), [call.id for call in tool_calls])
     if len(_last_shown) >= _MOST_SHOWN:
         _last_shown.clear()  # at once, for other threads
-    _last_shown[id(parts)] = (parts, made)
-    return made
+    _last_shown[id(parts)] = (parts, visible)
+    return visible
 
 
 def shown(message: Message) -> bytes:
@@ -229,7 +229,7 @@ def without_blanks(text: str) -> str:
     return "".join(text.split())
 
 
-def _said(part: Part) -> str:
+def _text_of(part: Part) -> str:
     """The content of a part of a user message."""
     match part:
         case Text():
@@ -243,14 +243,14 @@ def _said(part: Part) -> str:
 
 
 def _system_text(part: Part) -> str:
-    said = _said(part)
-    return "" if said.startswith(_NOISE) else said
+    text = _text_of(part)
+    return "" if text.startswith(_NOISE) else text
 
 
 def _result_text(result: ToolResult) -> str:
     if isinstance(result.content, str):
         return _plain(result.content)
-    return "".join(map(_said, result.content))
+    return "".join(map(_text_of, result.content))
 
 
 def _bytes(text: str) -> bytes:
@@ -284,11 +284,11 @@ def _sorted(value: Any) -> Any:
 
 def keys_of_turns(messages: Iterable[Message], digest: ConversationDigest) -> list[TurnKeys | None]:
     """The keys of each turn of a conversation; None for other messages. Afterwards the digest covers all of them."""
-    found: list[TurnKeys | None] = []
+    keys: list[TurnKeys | None] = []
     for message in messages:
-        found.append(digest.keys(message) if message.role == "assistant" else None)
+        keys.append(digest.keys(message) if message.role == "assistant" else None)
         digest.add(message)
-    return found
+    return keys
 
 
 def conversation_start(request: Request, tenant: str, secret: bytes) -> str:

@@ -100,13 +100,13 @@ class Turns:
         if self._sealed is None or not keys:
             return LookedUp(recent, is_whole=True)
         try:
-            found = await self._calls.wait(
+            records = await self._calls.wait(
                 lambda: self._looked_up(tenant, keys, recent), _READ_SECONDS
             )
         except StoreError:
             return LookedUp(recent, is_whole=False)
         self._catch_up()
-        return LookedUp(found, is_whole=True)
+        return LookedUp(records, is_whole=True)
 
     async def forget(self, tenant: str | None = None) -> None:
         """Deletes the turns of a tenant, or of all, here and in the store; raises `StoreError` if the store cannot be used."""
@@ -163,10 +163,10 @@ class Turns:
     ) -> FoundTurns:
         assert self._sealed is not None
         records = {record.id: record for turns in recent.values() for record in turns}
-        known = frozenset(records)
-        found: dict[bytes, list[TurnRecord]] = {}
+        names = frozenset(records)
+        by_key: dict[bytes, list[TurnRecord]] = {}
         read: dict[str, list[bytes]] = {}
-        for item in await self._sealed.get(tenant, KIND, keys, known):
+        for item in await self._sealed.get(tenant, KIND, keys, names):
             record = records.get(item.id)
             if record is None and item.data is not None:
                 record = _record(item.id, tenant, item.data, item.created)
@@ -174,17 +174,17 @@ class Turns:
                     continue
                 records[item.id] = record
             if record is not None:
-                found.setdefault(item.key, []).append(record)
+                by_key.setdefault(item.key, []).append(record)
                 read.setdefault(item.id, []).append(item.key)
-        for name, own in read.items():
-            if name not in known:
-                self._recent.put(records[name], own)
+        for name, keys_of_record in read.items():
+            if name not in names:
+                self._recent.put(records[name], keys_of_record)
         # A turn that is in memory but not in the store was deleted there, unless it was never stored.
         for key, turns in recent.items():
             for record in turns:
                 if record.id not in read and self._is_here_alone(record.id):
-                    found.setdefault(key, []).append(record)
-        return found
+                    by_key.setdefault(key, []).append(record)
+        return by_key
 
     def _is_here_alone(self, name: str) -> bool:
         return name in self._unsaved or name in self._passing

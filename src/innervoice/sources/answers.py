@@ -32,16 +32,16 @@ def answer_from(
 ) -> Response:
     """An answer whose parts are known; an unknown finish reason is noted, and treated as a normal stop."""
     word = (reason or "").lower().replace("-", "_")
-    known = None if word in _UNSAID else finish_reason_of(word)
-    if known is None and word not in _UNSAID:
-        known, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
+    finish_reason = None if word in _UNSAID else finish_reason_of(word)
+    if finish_reason is None and word not in _UNSAID:
+        finish_reason, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
     return Response(
         parts=parts,
         provider=author.provider,
         model=author.model,
         id=id,
         ended=ended,
-        finish_reason=known,
+        finish_reason=finish_reason,
         wire_finish_reason=reason or None,
         usage=usage or Usage(),
         error=error,

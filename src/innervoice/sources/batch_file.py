@@ -66,8 +66,8 @@ def _open(data: Data) -> Opened:
         if form is None:
             log.skip(line, "not a line of a batch")
             continue
-        given = as_text(line.value.get(form.id)) if form.id else None
-        log.add(line, given or str(line.number))
+        line_id = as_text(line.value.get(form.id)) if form.id else None
+        log.add(line, line_id or str(line.number))
     return log.opened(lambda entry, value: _conversation(data, entry, value))
 
 

@@ -40,9 +40,11 @@ def first_values(beginning: bytes) -> tuple[Any, ...]:
     *lines, last = text.split(b"\n", _MOST_LINES)
     # A line that ends in the middle of a value is followed by the rest of it, not by another value.
     goes_on = lines and lines[0].rstrip().endswith((b"{", b"[", b",", b":"))
-    if not goes_on and (found := [value for line in lines if (value := _loaded(line)) is not None]):
+    if not goes_on and (
+        values := [value for line in lines if (value := _loaded(line)) is not None]
+    ):
         more = _completed(last) if len(lines) < _MOST_LINES else None
-        return (*found, *([] if more is None else [more]))
+        return (*values, *([] if more is None else [more]))
     value = _completed(text)
     return () if value is None else (value,)
 
@@ -75,7 +77,7 @@ def _completed(data: bytes) -> Any:
 def _closed(text: str) -> str:
     """The text up to its last whole value, or up to the middle of a string at its end, with everything open closed."""
     open_brackets: list[str] = []
-    kept, closers = 0, ""
+    end_of_value, closers = 0, ""
     before = ""
     end = 0
     for token in _TOKEN.finditer(text):
@@ -97,14 +99,14 @@ def _closed(text: str) -> str:
             before = word
             continue
         before = word
-        kept, closers = end, "".join(reversed(open_brackets))
+        end_of_value, closers = end, "".join(reversed(open_brackets))
         if not open_brackets:
             return text[:end]
     if 0 < len(open_brackets) <= _DEEPEST and not _is_key(open_brackets, before):
         start = len(text) - len(text[end:].lstrip())
         if string := _OPEN_STRING.match(text, start):
             return text[: string.end()] + '"' + "".join(reversed(open_brackets))
-    return text[:kept] + closers
+    return text[:end_of_value] + closers
 
 
 def _is_key(open_brackets: list[str], before: str) -> bool:

@@ -66,9 +66,9 @@ def _open(data: Data) -> Opened:
     title = _indexed(data, index)
     entries = index.entries(title)
     agents = _agents(data.path) if data.path else {}
-    found = list(_agent_entries(agents))
-    sources = {entry.id: Data(agents[entry.id]) for entry in found}
-    entries += found
+    agent_entries = list(_agent_entries(agents))
+    sources = {entry.id: Data(agents[entry.id]) for entry in agent_entries}
+    entries += agent_entries
     if not entries:
         raise DecodeError("the Claude Code session has no messages")
     titles = {entry.id: entry.title for entry in entries}
@@ -102,8 +102,8 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             continue
         kind = as_text(head.get("type")) or ""
         uuids.add(as_text(head.get("uuid")))
-        if kind in _TITLES and (named := as_text(head.get(_TITLES[kind]))):
-            names[kind], leaves[kind] = named, as_text(head.get("leafUuid"))
+        if kind in _TITLES and (title := as_text(head.get(_TITLES[kind]))):
+            names[kind], leaves[kind] = title, as_text(head.get("leafUuid"))
         lane = thread_of(head, chains)
         place = _place(head) or place
         if kind in _SPEAKERS and isinstance(message, dict):
@@ -111,8 +111,8 @@ def _indexed(data: Data, index: SessionIndex) -> str:
                 index.begins_turn(start, number)
             _add(index, lane, head, message)
     # A summary may belong to another session.
-    own = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
-    called = names[own[0]] if own else index.title
+    own_titles = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
+    called = names[own_titles[0]] if own_titles else index.title
     return f"{called} ({place})" if called and place else called
 
 
@@ -192,7 +192,7 @@ def _companions(path: Path) -> list[Path]:
 @lru_cache(maxsize=64)
 def _flat_agents(folder: Path, _: int) -> dict[str, list[Path]]:
     """The files of subagents next to sessions, by the session that their first line names."""
-    found: dict[str, list[Path]] = {}
+    by_session: dict[str, list[Path]] = {}
     for file in sorted(folder.glob("agent-*.jsonl")):
         try:
             entries = first_dicts(Data(file).piece(0, _BEGINNING))
@@ -200,8 +200,8 @@ def _flat_agents(folder: Path, _: int) -> dict[str, list[Path]]:
             continue
         session = next((as_text(entry.get("sessionId")) for entry in entries), None)
         if session:
-            found.setdefault(session, []).append(file)
-    return found
+            by_session.setdefault(session, []).append(file)
+    return by_session
 
 
 def _agent_entries(agents: dict[str, Path]) -> Iterator[Entry]:
@@ -240,28 +240,28 @@ def turns_of(
 ) -> tuple[Turn, ...]:
     """The turns of a thread, with the errors that were shown between them."""
     entries = [as_dict(line.entry) for line in session.lines]
-    left = _abandoned(turns, entries) if not lane.name else set()
+    abandoned = _abandoned(turns, entries) if not lane.name else set()
     has_reasons = any(
         as_dict(entry.get("message")).get("stop_reason") is not None for entry in entries
     )
     times = _Times(entries)
-    made: list[tuple[int, Turn]] = []
+    numbered: list[tuple[int, Turn]] = []
     for place, turn in enumerate(turns):
         following = turns[place + 1] if place + 1 < len(turns) else None
-        own = [entries[line] for line in turn.lines]
-        known = _known(own, lane.line + turn.lines[0])
-        marks = _marks(own[0], is_abandoned=turn.lines[0] in left)
+        turn_entries = [entries[line] for line in turn.lines]
+        facts = _known(turn_entries, lane.line + turn.lines[0])
+        marks = _marks(turn_entries[0], is_abandoned=turn.lines[0] in abandoned)
         if turn.message.role != "assistant":
-            made.append((turn.lines[0], Turn(message=turn.message, marks=marks, **known)))
+            numbered.append((turn.lines[0], Turn(message=turn.message, marks=marks, **facts)))
             continue
         is_over = _is_over(following) if following else not has_reasons
-        answer = _answer(turn, own, is_over=is_over)
-        seconds = _seconds(own, times, turns[place - 1] if place else None)
-        made.append(
-            (turn.lines[0], Turn(message=turn.message, answer=answer, seconds=seconds, marks=marks, **known))
+        answer = _answer(turn, turn_entries, is_over=is_over)
+        seconds = _seconds(turn_entries, times, turns[place - 1] if place else None)
+        numbered.append(
+            (turn.lines[0], Turn(message=turn.message, answer=answer, seconds=seconds, marks=marks, **facts))
         )  # fmt: skip
-    made += _errors(entries, lane)
-    return tuple(turn for _, turn in sorted(made, key=lambda pair: pair[0]))
+    numbered += _errors(entries, lane)
+    return tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
 
 
 def _known(own: list[dict[str, Any]], line: int) -> dict[str, Any]:
@@ -334,25 +334,25 @@ def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | Non
 def _errors(entries: list[dict[str, Any]], lane: SessionThread) -> list[tuple[int, Turn]]:
     """The errors of the API that the user saw instead of an answer."""
     chains: dict[Any, str] = {}
-    made: list[tuple[int, Turn]] = []
+    errors: list[tuple[int, Turn]] = []
     for number, entry in enumerate(entries):
         thread = thread_of(entry, chains)
         if not entry.get("isApiErrorMessage") or thread != lane.name:
             continue
         content = as_dict(entry.get("message")).get("content")
         blocks = [content] if isinstance(content, str) else as_list(content)
-        said = " ".join(
+        text = " ".join(
             block if isinstance(block, str) else as_text(as_dict(block).get("text")) or ""
             for block in blocks
         )
-        message = Message("assistant", (Text(said),))
-        failure = Failure(type=as_text(entry.get("error")), message=said)
+        message = Message("assistant", (Text(text),))
+        failure = Failure(type=as_text(entry.get("error")), message=text)
         answer = Response(parts=message.parts, error=failure)
         turn = Turn(
             message=message, answer=answer, marks=("api_error",), **_known([entry], lane.line + number)
         )  # fmt: skip
-        made.append((number, turn))
-    return made
+        errors.append((number, turn))
+    return errors
 
 
 # ---- branches ---------------------------------------------------------------------------------------------
@@ -380,7 +380,7 @@ def _abandoned(turns: list[SessionTurn], entries: list[dict[str, Any]]) -> set[i
         for part in turn.message.parts
         if isinstance(part, ToolCall)
     }
-    left: set[int] = set()
+    abandoned: set[int] = set()
     for turn in turns:
         parts = turn.message.parts
         if not active.isdisjoint(turn.lines) or (
@@ -390,8 +390,8 @@ def _abandoned(turns: list[SessionTurn], entries: list[dict[str, Any]]) -> set[i
         chain = _ancestors(turn.lines[0], entries, lines)
         is_fork = not active.isdisjoint(chain)
         if is_fork or (root and _root(set(chain), entries)):
-            left.add(turn.lines[0])
-    return left
+            abandoned.add(turn.lines[0])
+    return abandoned
 
 
 def _ancestors(line: int, entries: list[dict[str, Any]], lines: dict[str, int]) -> list[int]:

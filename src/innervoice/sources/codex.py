@@ -69,24 +69,26 @@ class _Settings:
         if kind == "session_meta":
             host = host_of(as_text(payload.get("model_provider")) or "")
             self.provider = host.id if host else None
-            given = payload.get("base_instructions") or payload.get("instructions")
-            self._system = as_text(as_dict(given).get("text")) or as_text(given)
+            instructions = payload.get("base_instructions") or payload.get("instructions")
+            self._system = as_text(as_dict(instructions).get("text")) or as_text(instructions)
             folder = (as_text(payload.get("cwd")) or "").rstrip("/").rpartition("/")[2]
             branch = as_text(as_dict(payload.get("git")).get("branch"))
             self.place = ", ".join(filter(None, (folder, branch)))
         elif kind == "turn_context":
             self.model = as_text(payload.get("model")) or self.model
-            asked = {"effort": payload.get("effort"), "summary": payload.get("summary")}
-            self._reasoning = {name: word for name, word in asked.items() if isinstance(word, str)}
+            setting = {"effort": payload.get("effort"), "summary": payload.get("summary")}
+            self._reasoning = {
+                name: word for name, word in setting.items() if isinstance(word, str)
+            }
 
     def lines(self) -> list[bytes]:
         """Lines with the model and the settings from here on, for a piece of a file that begins after the original ones."""
-        made: list[dict[str, Any]] = []
+        lines: list[dict[str, Any]] = []
         if self.provider:
-            made.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
+            lines.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
         if self.model:
-            made.append({"type": "turn_context", "payload": {"model": self.model}})
-        return [dump_json(line) + b"\n" for line in made]
+            lines.append({"type": "turn_context", "payload": {"model": self.model}})
+        return [dump_json(line) + b"\n" for line in lines]
 
     def request(self) -> Request | None:
         """The settings of the last request."""
@@ -140,12 +142,14 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
         settings.take(kind, payload)
         if kind != "response_item" or not payload:
             continue
-        own = payload.get("role") == "user" and not _is_injected(messages := item_messages(payload))
-        if own and index.begins_turn(start, number):
+        is_question = payload.get("role") == "user" and not _is_injected(
+            messages := item_messages(payload)
+        )
+        if is_question and index.begins_turn(start, number):
             befores[start] = copy(settings)
         index.add("", seconds_of(head.get("timestamp")))
         index.learn("", model=settings.model)
-        if own and not index.knows("")[0]:
+        if is_question and not index.knows("")[0]:
             place = f" ({settings.place})" if settings.place else ""
             index.learn("", title=title_of(messages) + place)
     return befores
@@ -166,22 +170,22 @@ def _read(content: bytes, lane: SessionThread, settings: _Settings) -> Conversat
     entries = [as_dict(line.entry) for line in session.lines]
     turns = session.threads[0].turns
     counts = _counts(turns, entries)
-    made: list[tuple[int, Turn]] = []
+    numbered: list[tuple[int, Turn]] = []
     models: dict[int, tuple[str | None, str | None]] = {}
     for number, entry in enumerate(entries):
         if number >= len(head):
             settings.take(entry.get("type"), as_dict(entry.get("payload")))
         models[number] = settings.provider, settings.model
-        made += [(number, turn) for turn in _own_turns(entry, first_line + number)]
+        numbered += [(number, turn) for turn in _own_turns(entry, first_line + number)]
     for place, turn in enumerate(turns):
         following = turns[place + 1].lines[0] if place + 1 < len(turns) else len(entries)
         first, last = turn.lines[0], turn.lines[-1]
         at = seconds_of(entries[first].get("timestamp"))
-        known: dict[str, Any] = {"at": at, "line": first_line + first}
+        facts: dict[str, Any] = {"at": at, "line": first_line + first}
         if turn.message.role != "assistant":
             is_injected = turn.message.role == "user" and _is_injected((turn.message,))
             marks: tuple[Mark, ...] = ("injected",) if is_injected else ()
-            made.append((first, Turn(message=turn.message, marks=marks, **known)))
+            numbered.append((first, Turn(message=turn.message, marks=marks, **facts)))
             continue
         is_stopped = _is_stopped(entries[last:following])
         is_over = not is_stopped and (following < len(entries) or place in counts or not counts)
@@ -195,8 +199,10 @@ def _read(content: bytes, lane: SessionThread, settings: _Settings) -> Conversat
             origin=turn.message.origin,
         )
         seconds = _seconds(entries, first, last)
-        made.append((first, Turn(message=turn.message, answer=answer, seconds=seconds, **known)))
-    ordered = tuple(turn for _, turn in sorted(made, key=lambda pair: pair[0]))
+        numbered.append(
+            (first, Turn(message=turn.message, answer=answer, seconds=seconds, **facts))
+        )
+    ordered = tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
     request = settings.request()
     return Conversation(id="main", turns=ordered, request=request)
 
@@ -246,7 +252,7 @@ def _seconds(entries: list[dict[str, Any]], first: int, last: int) -> float | No
 def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
     """The turns that Codex adds: the replacement of the history by a compaction, and errors that it shows."""
     payload = as_dict(entry.get("payload"))
-    known: dict[str, Any] = {"at": seconds_of(entry.get("timestamp")), "line": line}
+    facts: dict[str, Any] = {"at": seconds_of(entry.get("timestamp")), "line": line}
     if entry.get("type") == "compacted":
         items = [
             item for item in as_list(payload.get("replacement_history")) if isinstance(item, dict)
@@ -255,16 +261,16 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
         if not messages:
             messages = [user(as_text(payload.get("message")) or "")]
         return [
-            Turn(message=message, marks=("injected",) if number else ("compaction",), **known)
+            Turn(message=message, marks=("injected",) if number else ("compaction",), **facts)
             for number, message in enumerate(messages)
         ]
     if entry.get("type") == "event_msg" and as_text(payload.get("type")) in _FAILURES:
-        said = as_text(payload.get("message")) or "an error without a message"
-        message = Message("assistant", (Text(said),))
+        text = as_text(payload.get("message")) or "an error without a message"
+        message = Message("assistant", (Text(text),))
         kind = payload.get("codex_error_info")
-        failure = Failure(type=as_text(kind), message=said)
+        failure = Failure(type=as_text(kind), message=text)
         answer = Response(parts=message.parts, error=failure)
-        return [Turn(message=message, answer=answer, marks=("api_error",), **known)]
+        return [Turn(message=message, answer=answer, marks=("api_error",), **facts)]
     return []
 
 

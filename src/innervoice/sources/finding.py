@@ -68,18 +68,18 @@ class FoundPaths(Iterator[Path]):
 
     def _known(self, files: list[Path]) -> Iterator[Path]:
         """The files of known formats that are not companions; a companion may come before its session."""
-        known: list[Path] = []
+        paths: list[Path] = []
         for path in files:
             try:
                 reader = self._reader_of(path)
                 if reader is not None:
-                    known.append(path)
+                    paths.append(path)
                     self._companions.update(reader.companions(path))
                 elif path not in self._companions:
                     self.unknown += 1
             except OSError as error:
                 self._said(path, error)
-        for path in known:
+        for path in paths:
             if path not in self._companions and self._is_new(path):
                 yield path
 

@@ -77,11 +77,11 @@ class _Session:
         self.head.update({name: value for name, value in members.items() if name != "messages"})
         listed = members.get("messages")
         if isinstance(listed, list):
-            named = {as_text(as_dict(message).get("id")): message for message in listed}
+            by_id = {as_text(as_dict(message).get("id")): message for message in listed}
             without = sum(as_text(as_dict(message).get("id")) is None for message in listed)
             if without:
                 self.troubles.append(Trouble(line, f"{without} of the messages have no id"))
-            self._rebuild({name: message for name, message in named.items() if name}, line)
+            self._rebuild({name: message for name, message in by_id.items() if name}, line)
 
     def _rebuild(self, messages: dict[str, dict[str, Any]], line: int | None) -> None:
         """Sets the messages that the model gets from now on."""
@@ -208,12 +208,12 @@ def _companions(path: Path) -> list[Path]:
     if name is None:
         return []
     try:
-        found = sorted((path.parent / name).iterdir())
+        files = sorted((path.parent / name).iterdir())
     except OSError:  # there is none, as for most sessions
         return []
     return [
         file
-        for file in found
+        for file in files
         if file.suffix in (".json", ".jsonl") and file.is_file() and not file.is_symlink()
     ]
 
@@ -278,24 +278,24 @@ def turns_of(records: list[Record]) -> Iterator[Turn]:
 
 def _turns(record: Record, answered: set[str]) -> Iterator[Turn]:
     message, at = record.message, seconds_of(record.message.get("timestamp"))
-    known: dict[str, Any] = {"at": at, "line": record.line, "marks": record.marks}
+    facts: dict[str, Any] = {"at": at, "line": record.line, "marks": record.marks}
     match message.get("type"):
         case "user":
             parts = _said(message.get("content"))
             texts = [part.text for part in parts if isinstance(part, Text)]
             if texts and is_injected(texts[0]):
-                known["marks"] = (*record.marks, "injected")
+                facts["marks"] = (*record.marks, "injected")
             results = tuple(part for part in parts if isinstance(part, ToolResult))
             rest = tuple(part for part in parts if not isinstance(part, ToolResult))
             if results:
-                yield Turn(message=Message("tool", results), **known)
+                yield Turn(message=Message("tool", results), **facts)
             if rest or not results:
-                yield Turn(message=Message("user", rest), **known)
+                yield Turn(message=Message("user", rest), **facts)
         case "gemini":
-            yield from _model_turns(message, known, answered)
+            yield from _model_turns(message, facts, answered)
         case "error":
-            known["marks"] = (*record.marks, "api_error")
-            yield Turn(message=Message("assistant", (Text(text_of(message)),)), **known)
+            facts["marks"] = (*record.marks, "api_error")
+            yield Turn(message=Message("assistant", (Text(text_of(message)),)), **facts)
 
 
 def _model_turns(
@@ -304,13 +304,13 @@ def _model_turns(
     author = author_of(None, as_text(message.get("model")) or None)
     author = author if author.dialect else Author(author.provider, author.model, GEMINI.name)
     said = _answered(message.get("content"), author)
-    shown = "".join(part.text for part in said if isinstance(part, Thinking))
+    thoughts = "".join(part.text for part in said if isinstance(part, Thinking))
     called = {part.id for part in said if isinstance(part, ToolCall)}
     calls = [
         call for call in map(as_dict, as_list(message.get("toolCalls"))) if as_text(call.get("id"))
     ]
     parts = (
-        *(thought for thought in _thoughts(message, author) if thought.text not in shown),
+        *(thought for thought in _thoughts(message, author) if thought.text not in thoughts),
         *said,
         *(_call(call, author) for call in calls if call["id"] not in called),
     )
@@ -343,9 +343,9 @@ def _results(call: dict[str, Any]) -> Iterator[ToolResult]:
     """The result of a call, as the model got it; a call that was never run has none."""
     failed = call.get("status") in ("error", "cancelled")
     result = call.get("result")
-    found = [part for part in _said(result) if isinstance(part, ToolResult)]
-    if found:
-        same = [part for part in found if part.call_id == call["id"]] or found[:1]
+    results = [part for part in _said(result) if isinstance(part, ToolResult)]
+    if results:
+        same = [part for part in results if part.call_id == call["id"]] or results[:1]
         yield same[0].replace(call_id=call["id"], error=failed or same[0].error)
     elif result is not None and result != []:
         parts = tuple(part for part in _said(result) if isinstance(part, (Text, Opaque)))
@@ -359,9 +359,9 @@ def _usage(tokens: Any) -> Usage | None:
     if not counts:
         return None
     thoughts, output = as_count(counts.get("thoughts")), as_count(counts.get("output"))
-    given, tools = as_count(counts.get("input")), as_count(counts.get("tool"))
+    input_tokens, tools = as_count(counts.get("input")), as_count(counts.get("tool"))
     return Usage(
-        input_tokens=None if given is None else given + (tools or 0),
+        input_tokens=None if input_tokens is None else input_tokens + (tools or 0),
         output_tokens=None if output is None else output + (thoughts or 0),
         reasoning_tokens=thoughts,
         cached_input_tokens=as_count(counts.get("cached")),

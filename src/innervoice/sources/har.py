@@ -72,8 +72,8 @@ class _Chain:
 
         Programs change their system prompt from request to request; it is not compared.
         """
-        left = iter(self._said)
-        expected = next(left, None)
+        remaining = iter(self._said)
+        expected = next(remaining, None)
         for number, message in enumerate(messages):
             if expected is None:
                 return number
@@ -81,7 +81,7 @@ class _Chain:
                 continue
             if _said(message) != expected:
                 return None
-            expected = next(left, None)
+            expected = next(remaining, None)
         return len(messages) if expected is None else None
 
 
@@ -111,8 +111,8 @@ def _open(data: Data) -> Opened:
             continue
         messages = [turn.message for turn in exchange.turns]
         for chain in reversed(chains):
-            if (known := chain.length_in(messages)) is not None:
-                chain.add(exchange, known)
+            if (length := chain.length_in(messages)) is not None:
+                chain.add(exchange, length)
                 break
         else:
             chains.append(_Chain(exchange))
@@ -125,8 +125,8 @@ def _open(data: Data) -> Opened:
 
 
 def _conversation(chain: _Chain) -> Conversation:
-    made = Conversation(id=chain.id, turns=tuple(chain.turns), request=chain.request)
-    return with_title(made)
+    conversation = Conversation(id=chain.id, turns=tuple(chain.turns), request=chain.request)
+    return with_title(conversation)
 
 
 def _entry(conversation: Conversation) -> Entry:
@@ -150,8 +150,8 @@ def _exchange(number: int, entry: dict[str, Any]) -> _Exchange | None:
     if asked.get("method") != "POST" or not _is_request(body):
         return None
     path, provider = _place(url)
-    named = _MODEL.search(path)
-    model = unquote(named[1]) if named else None
+    match = _MODEL.search(path)
+    model = unquote(match[1]) if match else None
     answer = _answer(got, provider, model or as_text(body.get("model")))
     if answer is None and not _is_model_path(path):
         return None
@@ -237,13 +237,13 @@ def _is_model_path(path: str) -> bool:
 @cache
 def _path_patterns() -> list[re.Pattern[str]]:
     """How the paths of model APIs end."""
-    made: list[re.Pattern[str]] = []
+    patterns: list[re.Pattern[str]] = []
     for name in DIALECTS:
         dialect = dialect_named(name)
         verbs = "|".join(map(re.escape, filter(None, dialect.verbs)))
         ending = re.escape(dialect.path).replace(r"\{model\}", "[^/]+").replace(r"\{verb\}", f"(?:{verbs})")  # fmt: skip
-        made.append(re.compile(ending + r"\Z"))
-    return made
+        patterns.append(re.compile(ending + r"\Z"))
+    return patterns
 
 
 READER = Reader(

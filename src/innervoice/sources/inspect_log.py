@@ -110,7 +110,7 @@ def _open_zip(data: Data) -> Opened:
         titles = _titles(archive)
     evaluated = as_dict(header.get("eval"))
     model = as_text(evaluated.get("model"))
-    samples = {found[1]: name for name in names if (found := _SAMPLE.fullmatch(name))}
+    samples = {match[1]: name for name in names if (match := _SAMPLE.fullmatch(name))}
     entries = [Entry(name, titles.get(name, name), model=model) for name in samples]
 
     def read(entry: Entry) -> Conversation:
@@ -126,7 +126,7 @@ def _unreadable(archive: zipfile.ZipFile) -> list[Trouble]:
     if any(info.compress_type == _ZSTD for info in archive.infolist()) and not _reads_zstd():
         why = "files of the log are compressed with zstd, which Python can read since 3.14; `inspect log convert` can rewrite the log without it"
         troubles.append(Trouble(None, why))
-    chunked = [found[1] for name in archive.NameToInfo if (found := _CHUNKED.fullmatch(name))]
+    chunked = [match[1] for name in archive.NameToInfo if (match := _CHUNKED.fullmatch(name))]
     if chunked:
         why = f"{len(chunked)} samples are in chunks, which are not read, for example {chunked[0]}"
         troubles.append(Trouble(None, why))
@@ -258,10 +258,10 @@ _MEDIA = {"image": "image", "audio": "audio", "video": "video", "document": "doc
 
 def input_title(sample: dict[str, Any]) -> str:
     """The first words of the input of a sample."""
-    given = sample.get("input")
-    if isinstance(given, str):
-        return title_of([Message("user", (Text(given),))])
-    users = (item for item in map(as_dict, as_list(given)) if item.get("role") == "user")
+    value = sample.get("input")
+    if isinstance(value, str):
+        return title_of([Message("user", (Text(value),))])
+    users = (item for item in map(as_dict, as_list(value)) if item.get("role") == "user")
     return title_of(Message("user", _said(item.get("content"))) for item in users)
 
 
@@ -275,12 +275,12 @@ def conversation_of(entry: Entry, sample: Any, evaluated: dict[str, Any]) -> Con
         for event in map(as_dict, as_list(sample.get("events")))
         if event.get("event") == "model"
     ]
-    asked = {name: event for event in events if (name := _answer_id(event))}
+    events_by_answer = {name: event for event in events if (name := _answer_id(event))}
     model = as_text(evaluated.get("model"))
     turns = []
     for stored in map(as_dict, as_list(sample.get("messages"))):
         message = _resolved(stored, attached)
-        event = asked.get(as_text(stored.get("id")) or "", {})
+        event = events_by_answer.get(as_text(stored.get("id")) or "", {})
         turns.append(_turn(message, event, model))
     return Conversation(
         id=entry.id,
@@ -372,13 +372,18 @@ def _duration(value: Any) -> float | None:
 
 def _author(message: dict[str, Any], event: dict[str, Any], model: str | None) -> Author:
     """The author of an answer: inspect writes `provider/model`, and in messages often the model alone."""
-    asked = as_text(event.get("model")) or model or ""
-    own = as_text(message.get("model"))
-    provider, slash, name = asked.partition("/")
+    requested = as_text(event.get("model")) or model or ""
+    answered_by = as_text(message.get("model"))
+    provider, slash, name = requested.partition("/")
     if not slash:
-        return author_of(None, own or asked or None)
-    is_same = own is None or asked.endswith(own) or name.startswith(own) or own.startswith(name)
-    return author_of(provider, own or name) if is_same else author_of(None, own)
+        return author_of(None, answered_by or requested or None)
+    is_same = (
+        answered_by is None
+        or requested.endswith(answered_by)
+        or name.startswith(answered_by)
+        or answered_by.startswith(name)
+    )
+    return author_of(provider, answered_by or name) if is_same else author_of(None, answered_by)
 
 
 def _called(call: dict[str, Any]) -> Called:
@@ -397,17 +402,17 @@ def _pieces(item: Any, author: Author) -> Iterator[Piece]:
 
 
 def _thought(item: dict[str, Any], author: Author) -> Thought:
-    text, shown = item["reasoning"], as_text(item.get("summary"))
+    text, summary = item["reasoning"], as_text(item.get("summary"))
     signature = as_text(item.get("signature")) or None
     is_redacted = item.get("redacted") is True
     if signature and signature.startswith(_DETAILS) and (details := _details(signature)):
-        return Thought((shown or "") if is_redacted else text, seals=Seals(details=details))
+        return Thought((summary or "") if is_redacted else text, seals=Seals(details=details))
     if is_redacted and author.dialect in _REDACTS:
         return Thought("", "hidden", Seals(redacted=text))
     is_item = author.dialect == RESPONSES.name
     seals = Seals(item=signature) if is_item else Seals(signature=signature)
     if is_redacted:
-        return Thought(shown or "", "summary", seals._replace(encrypted=text))
+        return Thought(summary or "", "summary", seals._replace(encrypted=text))
     return Thought(text, "summary" if is_item else "full", seals)
 
 
@@ -431,8 +436,8 @@ def _part(item: Any) -> Part:
             return Text(text)
         case {"type": str(kind)} if kind in _MEDIA:
             mime, name = as_text(item.get("mime_type")), item.get("filename")
-            found = media_of_url(item.get(_MEDIA[kind]), item, "", mime=mime, name=name)
-            return Opaque(item) if found is None else found.replace(origin=None)
+            media = media_of_url(item.get(_MEDIA[kind]), item, "", mime=mime, name=name)
+            return Opaque(item) if media is None else media.replace(origin=None)
         case _:
             return Opaque(item)
 
@@ -443,8 +448,11 @@ def _part(item: Any) -> Part:
 def _usage(value: Any) -> Usage | None:
     """The counts, as the provider has them; the total shows whether the input includes the cache, and the output the reasoning."""
     counts = as_dict(value)
-    given, output = as_count(counts.get("input_tokens")), as_count(counts.get("output_tokens"))
-    if given is None or output is None:
+    input_tokens, output = (
+        as_count(counts.get("input_tokens")),
+        as_count(counts.get("output_tokens")),
+    )
+    if input_tokens is None or output is None:
         return None
     read, written = (
         as_count(counts.get(f"input_tokens_cache_{name}")) for name in ("read", "write")
@@ -453,14 +461,14 @@ def _usage(value: Any) -> Usage | None:
         as_count(counts.get("reasoning_tokens")),
         as_count(counts.get("total_tokens")),
     )
-    beside = (total or 0) - given - output
+    beside = (total or 0) - input_tokens - output
     cached = (read or 0) + (written or 0)
     if beside > 0 and cached and beside in (cached, cached + (reasoning or 0)):
-        given, beside = given + cached, beside - cached
+        input_tokens, beside = input_tokens + cached, beside - cached
     if beside > 0 and beside == reasoning:
         output += reasoning
     return Usage(
-        input_tokens=given,
+        input_tokens=input_tokens,
         output_tokens=output,
         reasoning_tokens=reasoning,
         cached_input_tokens=read,
@@ -470,8 +478,8 @@ def _usage(value: Any) -> Usage | None:
 
 def _request(event: dict[str, Any], model: str | None) -> Request | None:
     """The settings of the last request."""
-    asked = as_text(event.get("model")) or model
-    if not asked:
+    requested = as_text(event.get("model")) or model
+    if not requested:
         return None
     config = as_dict(event.get("config"))
     tools = [
@@ -480,7 +488,7 @@ def _request(event: dict[str, Any], model: str | None) -> Request | None:
     effort, budget = as_effort(config.get("reasoning_effort")), config.get("reasoning_tokens")
     budget = as_count(budget)
     return Request(
-        asked,
+        requested,
         (),
         tools=tuple(
             Tool(tool["name"], as_text(tool.get("description")), tool.get("parameters"))

@@ -65,9 +65,9 @@ class LineLog:
         count = self._counts[name] = self._counts.get(name, 0) + 1
         # A log names few models, and would otherwise hold each name many times.
         model = self._models.setdefault(model, model) if model else None
-        given = name if count == 1 else f"{name}~{count}"
+        unique = name if count == 1 else f"{name}~{count}"
         self._entries.append(
-            Entry(given, start=line.start, end=line.end, line=line.number, model=model, at=at)
+            Entry(unique, start=line.start, end=line.end, line=line.number, model=model, at=at)
         )
 
     def skip(self, line: JsonLine, why: str) -> None:
@@ -104,8 +104,8 @@ def read_line(data: Data, entry: Entry) -> Any:
 def members_at(line: bytes, *names: str) -> dict[str, Any]:
     """Some members of the object on a line, without reading the others; {} if the line is not an object; raises `ValueError` if it is not JSON."""
     try:
-        held = split_members(line)
+        members = split_members(line)
     except ValueError:
         value = load_json(line)
         return {name: value[name] for name in names if name in value} if isinstance(value, dict) else {}  # fmt: skip
-    return {name: load_json(held[name]) for name in names if name in held}
+    return {name: load_json(members[name]) for name in names if name in members}

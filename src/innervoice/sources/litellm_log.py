@@ -85,9 +85,9 @@ def _opened_whole(data: Data) -> Opened:
 
 
 def _entry(record: dict[str, Any], number: int) -> Entry:
-    given = as_text(record.get("request_id")) or as_text(record.get("id")) or str(number)
+    record_id = as_text(record.get("request_id")) or as_text(record.get("id")) or str(number)
     at = seconds_of(record.get("startTime"))
-    return Entry(given, model=as_text(record.get("model")), at=at)
+    return Entry(record_id, model=as_text(record.get("model")), at=at)
 
 
 # ---- reading --------------------------------------------------------------------------------------------
@@ -138,8 +138,8 @@ def _answer(record: dict[str, Any]) -> Response:
     if isinstance(body, str) and body:
         body = {"choices": [{"message": {"content": body}, "finish_reason": "stop"}]}
     if failed:
-        kept = {name: record[name] for name in _FAILURE if name in record}
-        answer = read_answer({**kept, "response": {}, "call_type": ""}, provider, model)
+        failure = {name: record[name] for name in _FAILURE if name in record}
+        answer = read_answer({**failure, "response": {}, "call_type": ""}, provider, model)
     elif body:
         answer = read_answer(body, provider, model)
     else:
@@ -147,9 +147,9 @@ def _answer(record: dict[str, Any]) -> Response:
         answer = Response(provider=provider, model=model, ended=True, notes=(note,))
     if answer.usage.output_tokens is None:
         answer = answer.replace(usage=_usage(record))
-    asked = as_text(record.get("model_group"))
+    requested = as_text(record.get("model_group"))
     if _fell_back(record):
-        detail = f"{asked or 'unknown'} was asked for, {model or 'unknown'} answered"
+        detail = f"{requested or 'unknown'} was asked for, {model or 'unknown'} answered"
         answer = answer.replace(notes=(*answer.notes, Note("model_replaced", detail)))
     return answer
 

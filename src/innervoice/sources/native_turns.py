@@ -45,11 +45,11 @@ class Author(NamedTuple):
 
 def author_of(provider: str | None, model: str | None, dialect: str | None = None) -> Author:
     """The author by the names in a source; without a provider it is the maker of the model, if the catalog has one."""
-    given, name = names_of(provider or None, model or None)
-    host = host_of(given) if given else maker_of(name) if name else None
+    provider_id, name = names_of(provider or None, model or None)
+    host = host_of(provider_id) if provider_id else maker_of(name) if name else None
     if host is not None:
         return Author(host.id, name, dialect or dialect_at(host, name or ""))
-    return Author(given, name, dialect)
+    return Author(provider_id, name, dialect)
 
 
 class Seals(NamedTuple):
@@ -152,14 +152,14 @@ def _native(author: Author, shape: _Shape, pieces: list[Any]) -> list[Part]:
 
 def _with_forms(parts: Iterable[Part], pieces: list[Any]) -> list[Part]:
     """The parts, with facts about each thought that the source has and most dialects do not express: that it is a summary, or hidden."""
-    found = list(parts)
+    changed = list(parts)
     forms = [piece.form for piece in pieces if isinstance(piece, Thought)]
-    places = [place for place, part in enumerate(found) if isinstance(part, Thinking)]
+    places = [place for place, part in enumerate(changed) if isinstance(part, Thinking)]
     for place, form in zip(places, forms, strict=True) if len(places) == len(forms) else ():
-        part = found[place]
+        part = changed[place]
         if form != "full" and isinstance(part, Thinking) and part.form == "full":
-            found[place] = part.replace(form=form if part.text else "hidden")
-    return found
+            changed[place] = part.replace(form=form if part.text else "hidden")
+    return changed
 
 
 def _is_same_item(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -214,15 +214,15 @@ def _responses_block(piece: Thought | Said | Called) -> dict[str, Any]:
     item = piece.seals.item
     match piece:
         case Thought(text=text, form=form, seals=seals):
-            shown = [{"type": "summary_text", "text": text}] if text and form == "summary" else []
-            whole = [{"type": "reasoning_text", "text": text}] if text and not shown else None
+            summary = [{"type": "summary_text", "text": text}] if text and form == "summary" else []
+            whole = [{"type": "reasoning_text", "text": text}] if text and not summary else None
             sealed = seals.encrypted or seals.redacted
             return _given(
-                type="reasoning", id=item, summary=shown, content=whole, encrypted_content=sealed
+                type="reasoning", id=item, summary=summary, content=whole, encrypted_content=sealed
             )
         case Said(text=text):
-            said = [{"type": "output_text", "text": text}]
-            return _given(type="message", id=item, role="assistant", content=said)
+            content = [{"type": "output_text", "text": text}]
+            return _given(type="message", id=item, role="assistant", content=content)
         case Called():
             written = arguments_of(piece.arguments)
             return _given(
@@ -255,8 +255,8 @@ def _converse_block(piece: Thought | Said | Called) -> dict[str, Any]:
         case Thought(seals=Seals(redacted=str(data))):
             return {"reasoningContent": {"redactedContent": data}}
         case Thought(text=text, seals=seals):
-            shown = _given(text=text, signature=seals.signature)
-            return {"reasoningContent": {"reasoningText": shown}}
+            readable = _given(text=text, signature=seals.signature)
+            return {"reasoningContent": {"reasoningText": readable}}
         case Said(text=text):
             return {"text": text}
         case Called():

@@ -201,7 +201,7 @@ def _companions(path: Path) -> list[Path]:
     """The files that belong to a session file: subagents, and the files of all messages and parts."""
     if path.suffix != ".json" or path.parent.parent.name not in ("session", "storage"):
         return []
-    found = []
+    files = []
     for session in [path, *_sessions_below(path)]:
         messages = _message_files(session, session.stem)
         parts = [
@@ -209,8 +209,8 @@ def _companions(path: Path) -> list[Path]:
             for message in messages
             for part in _part_files(session, session.stem, message.stem)
         ]
-        found += [session, *messages, *parts]
-    return [file for file in found if file != path]
+        files += [session, *messages, *parts]
+    return [file for file in files if file != path]
 
 
 def _sessions_below(path: Path) -> list[Path]:
@@ -219,20 +219,20 @@ def _sessions_below(path: Path) -> list[Path]:
         children = _children(path.parent, path.parent.stat().st_mtime_ns)
     except OSError:
         return []
-    found: list[Path] = []
+    files: list[Path] = []
     pending = [path.stem]
     while pending:
         for child in children.get(pending.pop(0), ()):
-            if child not in found and child != path:
-                found.append(child)
+            if child not in files and child != path:
+                files.append(child)
                 pending.append(child.stem)
-    return found
+    return files
 
 
 @lru_cache(maxsize=16)
 def _children(folder: Path, _changed: int) -> dict[str, tuple[Path, ...]]:
     """The sessions of a folder that have a parent, by its id. A folder is read once, not for each of its files."""
-    found: dict[str, tuple[Path, ...]] = {}
+    by_parent: dict[str, tuple[Path, ...]] = {}
     for path in _json_files(folder):
         try:
             beginning = Data(path).piece(0, 65_536)
@@ -241,8 +241,8 @@ def _children(folder: Path, _changed: int) -> dict[str, tuple[Path, ...]]:
         parent = re.search(rb'"parentID"\s*:\s*"([^"]+)"', beginning)
         if parent:
             name = str(parent[1], "utf-8", "replace")
-            found[name] = (*found.get(name, ()), path)
-    return found
+            by_parent[name] = (*by_parent.get(name, ()), path)
+    return by_parent
 
 
 READER = Reader(

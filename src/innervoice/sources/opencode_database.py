@@ -122,7 +122,7 @@ def _size(path: Path) -> int:
 
 def _state(path: Path, log: Path) -> tuple[Any, ...]:
     """What differs after opencode has written."""
-    return tuple((found.st_mtime_ns, found.st_size) for found in (path.stat(), log.stat()))
+    return tuple((about.st_mtime_ns, about.st_size) for about in (path.stat(), log.stat()))
 
 
 # ---- reading ---------------------------------------------------------------------------------------
@@ -185,14 +185,14 @@ def _unread(connection: sqlite3.Connection) -> list[Trouble]:
 def _conversation(
     connection: sqlite3.Connection, entry: Entry, troubles: list[Trouble]
 ) -> Conversation:
-    found: dict[str, StoredMessage] = {}
+    messages: dict[str, StoredMessage] = {}
     rows = connection.execute(
         "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (entry.id,)
     )
     for name, data in rows:
         info = _json(data)
         if info:
-            found[_text(name)] = StoredMessage(_text(name), info, [])
+            messages[_text(name)] = StoredMessage(_text(name), info, [])
         else:
             _add(troubles, f"message {_text(name)} is not JSON")
     parts = connection.execute(
@@ -200,12 +200,12 @@ def _conversation(
         (entry.id,),
     )
     for name, message, data in parts:
-        part, owner = _json(data), found.get(_text(message))
+        part, owner = _json(data), messages.get(_text(message))
         if part and owner:
             owner.parts.append(part)
         else:
             _add(troubles, f"part {_text(name)} is not JSON, or has no message")
-    turns = tuple(turns_of(list(found.values()), _reverted(connection, entry.id)))
+    turns = tuple(turns_of(list(messages.values()), _reverted(connection, entry.id)))
     return Conversation(id=entry.id, title=entry.title, turns=turns, parent=entry.parent)
 
 

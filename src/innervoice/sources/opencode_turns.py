@@ -109,8 +109,8 @@ def _user_parts(stored: dict[str, Any]) -> Iterator[Part]:
 
 def _file(stored: dict[str, Any]) -> Media | Opaque:
     mime, name = as_text(stored.get("mime")), stored.get("filename")
-    found = media_of_url(stored.get("url"), stored, "", mime=mime, name=name)
-    return Opaque(stored) if found is None else found.replace(origin=None)
+    media = media_of_url(stored.get("url"), stored, "", mime=mime, name=name)
+    return Opaque(stored) if media is None else media.replace(origin=None)
 
 
 # ---- the model -------------------------------------------------------------------------------------
@@ -153,8 +153,8 @@ def _model_turns(message: StoredMessage, marks: tuple[Mark, ...]) -> Iterator[Tu
             ends = [
                 as_dict(as_dict(part.get("state")).get("time")).get("end") for part, _ in results
             ]
-            said = Message("tool", tuple(result for _, result in results))
-            yield Turn(message=said, at=seconds_of(ends[-1]), marks=marks)
+            result_message = Message("tool", tuple(result for _, result in results))
+            yield Turn(message=result_message, at=seconds_of(ends[-1]), marks=marks)
 
 
 def _steps(parts: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
@@ -184,12 +184,12 @@ def _pieces(part: dict[str, Any], author: Author) -> Iterator[Piece]:
             yield Said(text, seals)
         case {"type": "reasoning", "text": str(text)}:
             # A redacted block has a text that opencode wrote.
-            shown = "" if seals.redacted else text
-            yield Thought(shown, "summary" if author.dialect in _SUMMARIZED else "full", seals)
+            readable = "" if seals.redacted else text
+            yield Thought(readable, "summary" if author.dialect in _SUMMARIZED else "full", seals)
         case {"type": "tool", "callID": str(name), "tool": str(tool)}:
             state = as_dict(part.get("state"))
-            given = state.get("input")
-            yield Called(name, tool, state.get("raw") if given is None else given, seals)
+            arguments = state.get("input")
+            yield Called(name, tool, state.get("raw") if arguments is None else arguments, seals)
         case {"type": "file"}:
             yield _file(part)
         case {"type": str(kind)} if kind in _OWN:
@@ -201,7 +201,7 @@ def _pieces(part: dict[str, Any], author: Author) -> Iterator[Piece]:
 def _seals(metadata: dict[str, Any]) -> Seals:
     for members in map(as_dict, metadata.values()):
         details = members.get("reasoning_details")
-        found = Seals(
+        seals = Seals(
             signature=as_text(members.get("signature")) or as_text(members.get("thoughtSignature")),
             encrypted=as_text(members.get("reasoningEncryptedContent"))
             or as_text(members.get("reasoningOpaque")),
@@ -209,8 +209,8 @@ def _seals(metadata: dict[str, Any]) -> Seals:
             item=as_text(members.get("itemId")),
             details=details if isinstance(details, list) and details else None,
         )
-        if found != UNSEALED:
-            return found
+        if seals != UNSEALED:
+            return seals
     return UNSEALED
 
 
@@ -240,16 +240,16 @@ def _usage(tokens: Any) -> Usage | None:
     """opencode counts cached tokens separately from the input. Newer versions also count reasoning separately from the output, and then have a total."""
     counts = as_dict(tokens)
     cache = as_dict(counts.get("cache"))
-    given, output = as_count(counts.get("input")), as_count(counts.get("output"))
-    if given is None or output is None:
+    input_tokens, output = as_count(counts.get("input")), as_count(counts.get("output"))
+    if input_tokens is None or output is None:
         return None
     read, written = as_count(cache.get("read")) or 0, as_count(cache.get("write")) or 0
     reasoning = as_count(counts.get("reasoning")) or 0
     total = as_count(counts.get("total"))
-    asked = given + read + written
-    is_beside = reasoning > output if total is None else total >= asked + output + reasoning
+    whole_input = input_tokens + read + written
+    is_beside = reasoning > output if total is None else total >= whole_input + output + reasoning
     return Usage(
-        input_tokens=asked,
+        input_tokens=whole_input,
         output_tokens=output + reasoning if is_beside else output,
         reasoning_tokens=reasoning,
         cached_input_tokens=read,

@@ -168,17 +168,17 @@ def _lanes(facts: dict[tuple[str, str], _Fact]) -> dict[tuple[str, ...], _Lane]:
     latest: dict[tuple[str, ...], tuple[str, ...]] = {}
     for key in sorted(requests, key=lambda key: (facts[key].start, key)):
         fact = facts[key]
-        named = [one.conversation for one in (fact, *above[key]) if one.conversation]
+        conversations = [one.conversation for one in (fact, *above[key]) if one.conversation]
         session = [one.session for one in (fact, *above[key]) if one.session]
         agents = [one for one in above[key] if one.is_agent]
         agents = agents[: len(agents) - depths[fact.trace]]
-        base = (named[0],) if named else (session[0] if session else fact.trace,)
+        base = (conversations[0],) if conversations else (session[0] if session else fact.trace,)
         path = [base, *((*base, agent.id) for agent in reversed(agents))]
-        threaded = path[-1] if named else (*path[-1], fact.first)
+        threaded = path[-1] if conversations else (*path[-1], fact.first)
         if threaded not in lanes:
             # A lane was started by the last conversation above it that began earlier.
             parent = next((latest[step] for step in reversed(path[:-1]) if step in latest), None)
-            lanes[threaded] = _Lane(threaded, bool(named), parent, [])
+            lanes[threaded] = _Lane(threaded, bool(conversations), parent, [])
         lanes[threaded].facts.append(fact)
         latest[path[-1]] = threaded
     return lanes
@@ -227,9 +227,9 @@ def _names(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     for key in keys:
         short.setdefault(key[:-1] if len(key) > 1 else key, []).append(key)
     names, taken = {}, set(keys)
-    for start, found in short.items():
-        is_only = len(found) == 1 and start not in taken
-        for key in found:
+    for start, spans in short.items():
+        is_only = len(spans) == 1 and start not in taken
+        for key in spans:
             names[key] = "/".join(start if is_only else key)
     if len(set(names.values())) < len(names):  # an id with a slash in it
         return {key: f"{number}/{name}" for number, (key, name) in enumerate(names.items())}
@@ -325,10 +325,10 @@ class Thread:
         """Adds the next request."""
         call = call_of(span)
         self.request = _request(span, call) or self.request
-        known = [_key(self._turns[number].message) for number in self._active]
-        asked = [_key(message) for message in call.asked]
+        keys = [_key(self._turns[number].message) for number in self._active]
+        request_keys = [_key(message) for message in call.asked]
         same = 0
-        while same < min(len(known), len(asked)) and known[same] == asked[same]:
+        while same < min(len(keys), len(request_keys)) and keys[same] == request_keys[same]:
             same += 1
         if call.asked and (same or not self._is_stored):
             for number in self._active[same:]:
@@ -350,8 +350,8 @@ class Thread:
         last = self._turns[-1].message.tool_calls if self._turns else ()
         open_ids = [call.id for call in last if call.id not in answered and call.id in results]
         if open_ids:
-            found = tuple(results[name] for name in open_ids)
-            return (*self._turns, Turn(message=Message("tool", found)))
+            open_results = tuple(results[name] for name in open_ids)
+            return (*self._turns, Turn(message=Message("tool", open_results)))
         return tuple(self._turns)
 
     def _put(self, turn: Turn) -> None:
@@ -398,21 +398,21 @@ def _answer(span: Span, call: Call) -> Turn:
 
 def tool_results(spans: list[Span]) -> dict[str, ToolResult]:
     """The results of tools, by the id of the call."""
-    found = {}
+    results = {}
     for span in spans:
         name = as_text(span.attributes.get("gen_ai.tool.call.id"))
         result = span.attributes.get("gen_ai.tool.call.result")
         if name and isinstance(result, str):
-            found[name] = ToolResult(name, result, span.error is not None)
-    return found
+            results[name] = ToolResult(name, result, span.error is not None)
+    return results
 
 
 def _request(span: Span, call: Call) -> Request | None:
     """The settings of a request."""
     attributes = span.attributes
     author = author_in(attributes)
-    asked = as_text(attributes.get("gen_ai.request.model")) or author.model
-    if not asked:
+    requested = as_text(attributes.get("gen_ai.request.model")) or author.model
+    if not requested:
         return None
     parameters = as_dict(plain_value(attributes.get("llm.invocation_parameters")))
 
@@ -422,7 +422,7 @@ def _request(span: Span, call: Call) -> Request | None:
     level = attributes.get("gen_ai.request.reasoning.level", parameters.get("reasoning_effort"))
     stops = plain_value(attributes.get("gen_ai.request.stop_sequences"))
     return Request(
-        f"{author.provider}/{asked}" if author.provider else asked,
+        f"{author.provider}/{requested}" if author.provider else requested,
         (),
         system=call.system,
         tools=tuple(_tools(attributes)),

@@ -76,14 +76,14 @@ def call_of(span: Span) -> Call:
     """The request in a span; the vocabulary with the most content is used, the newest first."""
     author = author_in(span.attributes)
     for read in (_newer, _events, _openinference, _flat):
-        asked, answered = read(span)
-        if asked or answered:
+        request, answered = read(span)
+        if request or answered:
             break
     system = _system(span.attributes)
-    messages = [_message(message, Author()) for message in asked]
+    messages = [_message(message, Author()) for message in request]
     while messages and messages[0].role == "system":
-        said = messages.pop(0).text
-        system = said if system is None else f"{system}\n\n{said}"
+        text = messages.pop(0).text
+        system = text if system is None else f"{system}\n\n{text}"
     answers = [
         (_message(message, author), as_text(message.get("finish_reason"))) for message in answered
     ]
@@ -95,23 +95,23 @@ def author_in(attributes: dict[str, Any]) -> Author:
     names = ("gen_ai.response.model", "gen_ai.request.model", "llm.model_name")
     model = next((name for key in names if (name := as_text(attributes.get(key)))), None)
     keys = ("gen_ai.provider.name", "gen_ai.system", "llm.provider", "llm.system")
-    given = next((name for key in keys if (name := as_text(attributes.get(key)))), None)
+    name_in_trace = next((name for key in keys if (name := as_text(attributes.get(key)))), None)
     # Several hosts share one name in the conventions; a host with exactly that name is preferred.
-    named = (host.id for host in all_hosts() if given and host.otel_name == given)
-    host = given if given and host_of(given) else next(named, given)
+    hosts = (host.id for host in all_hosts() if name_in_trace and host.otel_name == name_in_trace)
+    host = name_in_trace if name_in_trace and host_of(name_in_trace) else next(hosts, name_in_trace)
     return author_of(host, model)
 
 
 def usage_in(attributes: dict[str, Any]) -> Usage | None:
     """The counts: the output includes reasoning, and the input includes the cache."""
-    found = {
+    counts = {
         name: next(
             (count for key in keys if (count := as_count(attributes.get(key))) is not None), None
         )
         for name, keys in _COUNTS.items()
     }
     raw = {key: attributes[key] for keys in _COUNTS.values() for key in keys if key in attributes}
-    return Usage(**found, raw=raw) if raw else None
+    return Usage(**counts, raw=raw) if raw else None
 
 
 _COUNTS = {
@@ -130,56 +130,58 @@ _Messages = list[dict[str, Any]]
 
 def _newer(span: Span) -> tuple[_Messages, _Messages]:
     details = [attributes for name, attributes in span.events if name == _DETAILS]
-    found: list[_Messages] = []
+    messages: list[_Messages] = []
     for name in ("gen_ai.input.messages", "gen_ai.output.messages"):
         values = (attributes.get(name) for attributes in (span.attributes, *details))
-        found.append(
+        messages.append(
             [as_dict(item) for item in as_list(plain_value(next(filter(None, values), None)))]
         )
-    return found[0], found[1]
+    return messages[0], messages[1]
 
 
 def _system(attributes: dict[str, Any]) -> str | None:
-    given = plain_value(attributes.get("gen_ai.system_instructions"))
-    if isinstance(given, str):
-        return given
-    texts = [as_text(as_dict(part).get("content")) for part in as_list(given)]
+    value = plain_value(attributes.get("gen_ai.system_instructions"))
+    if isinstance(value, str):
+        return value
+    texts = [as_text(as_dict(part).get("content")) for part in as_list(value)]
     return "\n\n".join(filter(None, texts)) or None
 
 
 def _events(span: Span) -> tuple[_Messages, _Messages]:
-    asked: _Messages = []
+    request: _Messages = []
     answered: _Messages = []
     for name, attributes in span.events:
         body = as_dict(plain_value(attributes.get("gen_ai.event.content"))) or attributes
         if name in _EVENTS:
-            asked.append({"role": _EVENTS[name], **body})
+            request.append({"role": _EVENTS[name], **body})
         elif name == _CHOICE:
             message = as_dict(plain_value(body.get("message"))) or body
             answered.append(
                 {"role": "assistant", **message, "finish_reason": body.get("finish_reason")}
             )
-    return asked, answered
+    return request, answered
 
 
 def _flat(span: Span) -> tuple[_Messages, _Messages]:
-    found = []
+    flat = []
     for name in ("gen_ai.prompt", "gen_ai.completion"):
         messages = _numbered(span.attributes, name)
         for message in messages:
             message["tool_calls"] = [
                 {**call, "function": call} for call in _numbered(message, "tool_calls")
             ]
-        found.append(messages)
-    return found[0], [{"role": "assistant", **message} for message in found[1]]
+        flat.append(messages)
+    return flat[0], [{"role": "assistant", **message} for message in flat[1]]
 
 
 def _openinference(span: Span) -> tuple[_Messages, _Messages]:
-    found = []
+    messages = []
     for name in ("llm.input_messages", "llm.output_messages"):
         listed = [as_dict(item) for item in as_list(plain_value(span.attributes.get(name)))]
-        found.append([_inferred(message) for message in listed or _numbered(span.attributes, name)])
-    return found[0], found[1]
+        messages.append(
+            [_inferred(message) for message in listed or _numbered(span.attributes, name)]
+        )
+    return messages[0], messages[1]
 
 
 def _inferred(flat: dict[str, Any]) -> dict[str, Any]:
@@ -212,13 +214,13 @@ def _inferred_call(flat: dict[str, Any]) -> dict[str, Any]:
 
 def _numbered(members: dict[str, Any], prefix: str) -> _Messages:
     """The items of a list whose members are flat: `prefix.0.name`, `prefix.1.name`, ..."""
-    found: dict[int, dict[str, Any]] = {}
+    by_number: dict[int, dict[str, Any]] = {}
     start = f"{prefix}."
     for name, value in members.items():
         number, _, rest = name.removeprefix(start).partition(".")
         if name.startswith(start) and rest and number.isdecimal() and len(number) < 10:
-            found.setdefault(int(number), {})[rest] = value
-    return [found[number] for number in sorted(found)]
+            by_number.setdefault(int(number), {})[rest] = value
+    return [by_number[number] for number in sorted(by_number)]
 
 
 def plain_value(value: Any) -> Any:
@@ -280,8 +282,8 @@ def _piece(item: Any) -> Iterator[Piece]:
         case {"type": "tool_call" | "tool_use"}:
             yield _called(item)
         case {"type": "tool_call_response"}:
-            given = item.get("response", item.get("result"))
-            yield ToolResult(as_text(item.get("id")) or "", _result(given))
+            result = item.get("response", item.get("result"))
+            yield ToolResult(as_text(item.get("id")) or "", _result(result))
         case {"type": "uri" | "blob"}:
             yield _media(item)
         case _:
@@ -323,8 +325,8 @@ def _media(item: dict[str, Any]) -> Media | Opaque:
     mime = as_text(item.get("mime_type"))
     if item["type"] == "blob" and isinstance(item.get("content"), str):
         return Media(mime, item["content"])
-    found = media_of_url(item.get("uri"), item, "", mime=mime)
-    return Opaque(item) if found is None else found.replace(origin=None)
+    media = media_of_url(item.get("uri"), item, "", mime=mime)
+    return Opaque(item) if media is None else media.replace(origin=None)
 
 
 # ---- OTLP in JSON -> spans: one object, or one on each line, as collectors and exporters write them.
@@ -382,8 +384,8 @@ def spans_in(data: Data, chunk: Chunk, troubles: list[Trouble]) -> Iterator[Span
             scopes = resource.get("scopeSpans", resource.get("instrumentationLibrarySpans"))
             for scope in map(as_dict, as_list(scopes)):
                 for span in map(as_dict, as_list(scope.get("spans"))):
-                    if found := _span(span, chunk.line):
-                        yield found
+                    if read := _span(span, chunk.line):
+                        yield read
                     else:
                         _add(troubles, chunk.line, "a span has no id, or no trace")
 
@@ -430,12 +432,12 @@ def _integer(value: Any) -> int | None:
 
 
 def _attributes(value: Any) -> dict[str, Any]:
-    found = {}
+    attributes = {}
     for attribute in map(as_dict, as_list(value)):
         name = as_text(attribute.get("key"))
         if name:
-            found[name] = _value(attribute.get("value"))
-    return found
+            attributes[name] = _value(attribute.get("value"))
+    return attributes
 
 
 def _value(value: Any) -> Any:

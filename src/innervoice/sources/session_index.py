@@ -58,13 +58,13 @@ class SessionIndex:
     def learn(self, name: str, *, title: str = "", model: str | None = None) -> None:
         """Sets the title and the model of a conversation; the first values count."""
         lanes = self._pieces[-1].lanes
-        known = lanes[name]
-        lanes[name] = known._replace(title=known.title or title, model=known.model or model)
+        thread = lanes[name]
+        lanes[name] = thread._replace(title=thread.title or title, model=thread.model or model)
 
     def knows(self, name: str) -> tuple[bool, bool]:
         """Whether the title and the model of a conversation are known."""
-        known = self._pieces[-1].lanes[name]
-        return bool(known.title), known.model is not None
+        thread = self._pieces[-1].lanes[name]
+        return bool(thread.title), thread.model is not None
 
     @property
     def title(self) -> str:
@@ -78,7 +78,7 @@ class SessionIndex:
 
     def entries(self, title: str = "") -> list[Entry]:
         """The entries, the main conversation of each piece before its subagents; `title` is the program's title of the session."""
-        made: list[Entry] = []
+        entries: list[Entry] = []
         total = len(self._pieces)
         for number, piece in enumerate(self._pieces, 1):
             tail = "" if number == 1 else f"~{number}"
@@ -86,13 +86,13 @@ class SessionIndex:
             # The file of a subagent has no main conversation except its own.
             first = "" if "" in piece.lanes else next(iter(piece.lanes), "")
             for name in sorted(piece.lanes, key=lambda name: name != first):
-                given = (MAIN if name == first else name) + tail
-                self.lanes[given] = SessionThread(name, piece.start, end, piece.line)
-                known = piece.lanes[name]
-                called = (title if name == first else "") or known.title
-                made.append(
-                    known._replace(
-                        id=given,
+                entry_id = (MAIN if name == first else name) + tail
+                self.lanes[entry_id] = SessionThread(name, piece.start, end, piece.line)
+                thread = piece.lanes[name]
+                called = (title if name == first else "") or thread.title
+                entries.append(
+                    thread._replace(
+                        id=entry_id,
                         title=called
                         if total == 1
                         else f"{called} (part {number} of {total})".lstrip(),
@@ -102,4 +102,4 @@ class SessionIndex:
                         parent=None if name == first else MAIN + tail,
                     )
                 )
-        return made
+        return entries

@@ -118,16 +118,16 @@ class _Pages:
     async def rows(self, request: Request) -> Response:
         start = _number(request.query_params.get("from"), 0)
         end = _number(request.query_params.get("to"), start + _MOST_ROWS)
-        told = await self._live.told(request.path_params["id"])
-        rows = _page(told.rows, start, min(end, start + _MOST_ROWS))
+        answer = await self._live.told(request.path_params["id"])
+        rows = _page(answer.rows, start, min(end, start + _MOST_ROWS))
         following = start + len(rows)
         return _json(
             Rows(
-                head=told.head,
+                head=answer.head,
                 rows=rows,
-                total=len(told.rows),
-                next=following if following < len(told.rows) and rows else None,
-                event=told.event,
+                total=len(answer.rows),
+                next=following if following < len(answer.rows) and rows else None,
+                event=answer.event,
             )
         )
 
@@ -303,10 +303,10 @@ def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
 
 
 def _words(hits: int, read: int, unread: int, *, is_cut: bool) -> str:
-    found = f"{'the first ' if is_cut else ''}{counted(hits, 'hit')}" if hits else "No hit"
+    words = f"{'the first ' if is_cut else ''}{counted(hits, 'hit')}" if hits else "No hit"
     rest = f"; {unread:,} could not be read" if unread else ""
     more = "; there may be more" if is_cut else ""
-    return f"{found[:1].upper()}{found[1:]} in {counted(read, 'conversation')}{rest}{more}."
+    return f"{words[:1].upper()}{words[1:]} in {counted(read, 'conversation')}{rest}{more}."
 
 
 # ---- The models that the page suggests for a plan.

@@ -146,17 +146,17 @@ def _request(conversation: Conversation, turn: int) -> _Request:
     if model is None:
         return _Request(None, None, sent, list(_plainly(sent)), "")
     try:
-        made = planned(request_for(conversation, sent.messages, model))
-        return _Request(model, made.plan, sent, encoded_lines(made), "")
+        plan = planned(request_for(conversation, sent.messages, model))
+        return _Request(model, plan.plan, sent, encoded_lines(plan), "")
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         return _Request(model, None, sent, list(_plainly(sent)), trouble(error))
 
 
 def _model(conversation: Conversation, turn: int) -> str | None:
     """The model that was called: the one that wrote the turn, or the next one that answered."""
-    known = conversation.request
+    request = conversation.request
     answers = (model_of(conversation, number) for number in range(turn, len(conversation.turns)))
-    return next(filter(None, answers), None) or (known.model if known else None)
+    return next(filter(None, answers), None) or (request.model if request else None)
 
 
 def _plainly(sent: Sent) -> Iterator[str]:

@@ -87,12 +87,12 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
         why = f"{used} before the token limit was reached; raise max_tokens or lower the effort."
         yield _empty("budget_exhausted", why)
     row = _row_of(turn, answer)
-    asked = _asked(conversation, turn)
+    request = _asked(conversation, turn)
     if tokens:
-        yield _uncarried(tokens, row, asked)
-    if row and row.reasons and asked.is_known and _is_off(asked.reasoning, row.default):
+        yield _uncarried(tokens, row, request)
+    if row and row.reasons and request.is_known and _is_off(request.reasoning, row.default):
         why = "Reasoning was switched off for this request."
-        if asked.reasoning is None or asked.reasoning.effort is None:
+        if request.reasoning is None or request.reasoning.effort is None:
             why = "This model reasons only when it is asked to, and the request did not ask."
         yield _empty("never asked", why)
     if tokens == 0 and row and row.reasons:
@@ -102,21 +102,23 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
 
 def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
     """Reasoning that was counted, but of which nothing was received."""
-    said = f"{counted(tokens, 'token')} of reasoning were counted"
-    shown = asked.reasoning.show if asked.reasoning else None
-    if shown == "hidden":
-        return _empty("never asked", f"{said}; the request asked to leave them out of the answer.")
+    count_text = f"{counted(tokens, 'token')} of reasoning were counted"
+    form = asked.reasoning.show if asked.reasoning else None
+    if form == "hidden":
+        return _empty(
+            "never asked", f"{count_text}; the request asked to leave them out of the answer."
+        )
     if row is None or row.shown != "hidden":
         where = "something" if row else "this API, or something"
-        why = f"{said}, but no block came: {where} between the model and here left it out."
+        why = f"{count_text}, but no block came: {where} between the model and here left it out."
         return _empty("stripped by a gateway", why)
     word = next((word for word in ("full", "summary") if word in row.showable), None)
     if word is None:
-        return _empty("summarised", f"{said}, and this API never sends any of it.")
-    if asked.is_known and shown is None:
-        why = f'{said}; this API shows them only if it is asked to (show="{word}"), and the request did not ask.'
+        return _empty("summarised", f"{count_text}, and this API never sends any of it.")
+    if asked.is_known and form is None:
+        why = f'{count_text}; this API shows them only if it is asked to (show="{word}"), and the request did not ask.'
         return _empty("never asked", why)
-    why = f'{said}, and this API sends none of it unless it is asked to (show="{word}").'
+    why = f'{count_text}, and this API sends none of it unless it is asked to (show="{word}").'
     return _empty("summarised", why)
 
 
@@ -139,13 +141,13 @@ def _sealed(part: Thinking, asked: _Asked) -> Empty:
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
-    kept = "The reasoning is in the seal, which only the provider can open"
+    sentence = "The reasoning is in the seal, which only the provider can open"
     if show == "hidden":
-        why = f"{kept}; the request asked to hide it."
+        why = f"{sentence}; the request asked to hide it."
     elif asked.is_known:
-        why = f"{kept}; the request did not ask for its text."
+        why = f"{sentence}; the request did not ask for its text."
     else:
-        why = f"{kept}; no text came with it."
+        why = f"{sentence}; no text came with it."
     why += ' Ask with show="summary" to read more of what the model thinks.'
     return _empty("sealed only", why)
 
@@ -161,8 +163,8 @@ def _unsealed(conversation: Conversation, turn: Turn, part: Thinking) -> Iterato
     if _is_signed(part.origin):
         why = "This provider signs every block of reasoning, and this one has neither text nor signature: something on the way removed them."
         yield _empty("stripped by a gateway", why)
-    asked = _asked(conversation, turn)
-    if asked.reasoning is not None and asked.reasoning.effort == "none":
+    request = _asked(conversation, turn)
+    if request.reasoning is not None and request.reasoning.effort == "none":
         why = "Reasoning was switched off for this request, and the block is empty."
         yield _empty("never asked", why)
     yield _empty("none", "The block is there, and there is nothing in it: no text and no seal.")

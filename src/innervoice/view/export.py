@@ -80,7 +80,7 @@ def form_of(file: str) -> Form:
 
 def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
     """All conversations of a source as a file, as far as the form supports them."""
-    ids, said = _of_source(shelf, id)
+    ids, sentences = _of_source(shelf, id)
     match form:
         case "html":
             data = export_html(shelf, ids, show)
@@ -88,12 +88,12 @@ def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile: 
             data = export_markdown(shelf, ids, show)
         case "json":
             data = export_json(shelf, ids[0], show)
-            said = (
+            sentences = (
                 "Seals are left out: from_json can read the file, but no provider accepts its reasoning as its own.",
             )
             if len(ids) > 1:
-                said += (f"Only the first of {len(ids):,} conversations is in it.",)
-    return ExportedFile("", _TYPES[form], data, said)
+                sentences += (f"Only the first of {len(ids):,} conversations is in it.",)
+    return ExportedFile("", _TYPES[form], data, sentences)
 
 
 def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
@@ -109,7 +109,7 @@ def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  #
             data = export_json(shelf, id, policy)
         case _:
             raise UsageError(f"form must be one of {', '.join(get_args(Form))}, not {form!r}")
-    ending = next(ending for ending, made in _ENDINGS.items() if made == form)
+    ending = next(ending for ending, other_form in _ENDINGS.items() if other_form == form)
     name = (
         _ODD.sub("-", _SHARED.name(_SHARED.line(title))).strip("-").lower()[:60].strip("-")
         or "conversation"
@@ -186,11 +186,11 @@ def _whole_rows(shelf: Shelf, id: str) -> list[Row]:  # noqa: A002
     conversation = shelf.conversation(id)
     rows = []
     for row in shelf.rows(id):
-        made = row.copy()
-        if "cut" in made:
-            made["text"] = whole_text(conversation, row["n"])
-            del made["cut"]
-        rows.append(made)
+        whole = row.copy()
+        if "cut" in whole:
+            whole["text"] = whole_text(conversation, row["n"])
+            del whole["cut"]
+        rows.append(whole)
     return rows
 
 
@@ -254,44 +254,44 @@ _LEFT_AS_IT_IS = ("image",)
 
 def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
     """The rows, renumbered if some are left out."""
-    shown = [made for row in rows if (made := _shown(row, show)) is not None]
-    numbers = {row["n"]: number for number, row in enumerate(shown)}
-    for row in shown:
+    visible_rows = [exported for row in rows if (exported := _shown(row, show)) is not None]
+    numbers = {row["n"]: number for number, row in enumerate(visible_rows)}
+    for row in visible_rows:
         row["n"] = numbers[row["n"]]
         if "call" in row:
             if row["call"] in numbers:
                 row["call"] = numbers[row["call"]]
             else:
                 del row["call"]
-    return [_without_secrets(row) for row in shown]
+    return [_without_secrets(row) for row in visible_rows]
 
 
 def head_for_file(head: Head, show: Policy) -> Head:
     """The head above the rows."""
-    made = Head(**head)
-    made["facts"] = _facts(head["facts"], show)
-    return _without_secrets(made)
+    exported = Head(**head)
+    exported["facts"] = _facts(head["facts"], show)
+    return _without_secrets(exported)
 
 
 def _shown(row: Row, show: Policy) -> Row | None:
-    made = row.copy()
+    exported = row.copy()
     if show == "none":
         is_opaque = row["kind"] == "opaque" and _ABOUT_REASONING.search(row["title"])
         if row["kind"] == "thinking" or is_opaque:
             return None
         if row["kind"] == "remark" and _ABOUT_REASONING.search(row["text"]):
-            made["text"] = made["title"] = "no answer"
-            made.pop("first", None)
-        made["facts"] = _facts(row["facts"], show)
-        made["notes"], made["seals"] = [], []
-        made.pop("empty", None)
-        return made
+            exported["text"] = exported["title"] = "no answer"
+            exported.pop("first", None)
+        exported["facts"] = _facts(row["facts"], show)
+        exported["notes"], exported["seals"] = [], []
+        exported.pop("empty", None)
+        return exported
     if row["kind"] == "thinking" and show != "full":
-        made["text"] = row.get("opening", "") if show == "summary" else ""
-        made["first"] = made["text"].partition("\n")[0]
-        made.pop("opening", None)
-        made.pop("cut", None)
-    return made
+        exported["text"] = row.get("opening", "") if show == "summary" else ""
+        exported["first"] = exported["text"].partition("\n")[0]
+        exported.pop("opening", None)
+        exported.pop("cut", None)
+    return exported
 
 
 def _facts(facts: list[Fact], show: Policy) -> list[Fact]:
@@ -305,14 +305,14 @@ def _facts(facts: list[Fact], show: Policy) -> list[Fact]:
 
 
 def _without_secrets(value: Json) -> Json:
-    made: Any = value
+    cleaned: Any = value
     match value:
         case str():
-            made = _SHARED.line(value)
+            cleaned = _SHARED.line(value)
         case list():
-            made = [_without_secrets(item) for item in value]
+            cleaned = [_without_secrets(item) for item in value]
         case dict():
-            made = {
+            cleaned = {
                 name: item
                 if name in _LEFT_AS_IT_IS
                 else _SHARED.text(item)
@@ -320,7 +320,7 @@ def _without_secrets(value: Json) -> Json:
                 else _without_secrets(item)
                 for name, item in value.items()
             }
-    return made  # type: ignore[no-any-return]
+    return cleaned  # type: ignore[no-any-return]
 
 
 # ---- Messages for an exported file: without seals and secrets, and only what the policy shows of the reasoning.
@@ -387,33 +387,33 @@ def _part(part: Any, show: Policy) -> Part:
             thoughts = thought_about([part], show)
             text = part.text if show == "full" else "".join(thought.text for thought in thoughts)
             form = part.form if text or not part.text else "hidden"
-            made: Part = part.replace(
+            exported: Part = part.replace(
                 text=_SHARED.text(text), form=form, origin=_origin(part.origin)
             )
         case Text():
-            made = part.replace(text=_SHARED.text(part.text), origin=_origin(part.origin))
+            exported = part.replace(text=_SHARED.text(part.text), origin=_origin(part.origin))
         case ToolCall():
-            made = part.replace(
+            exported = part.replace(
                 id=identifier(part.id),
                 name=_SHARED.name(part.name),
                 arguments=_SHARED.text(part.arguments),
                 origin=_origin(part.origin),
             )
         case ToolResult(content=str(content)):
-            made = part.replace(
+            exported = part.replace(
                 call_id=identifier(part.call_id),
                 content=_SHARED.text(content),
                 origin=_origin(part.origin),
             )
         case ToolResult(content=content):
             inner = tuple(_part(item, show) for item in content)
-            made = part.replace(
+            exported = part.replace(
                 call_id=identifier(part.call_id), content=inner, origin=_origin(part.origin)
             )
         case Media():
             # A URL that holds its data is a file, like `data`.
             is_file = part.url is None or part.url.startswith("data:")
-            made = part.replace(
+            exported = part.replace(
                 mime=_name(part.mime),
                 url=part.url if is_file else _SHARED.address(part.url or ""),
                 name=_name(part.name),
@@ -421,9 +421,9 @@ def _part(part: Any, show: Policy) -> Part:
             )
         case Opaque():
             kind = plain_word(part.value.get("type")) if isinstance(part.value, dict) else None
-            named = {"type": kind} if kind else {}
-            made = Opaque({**named, "innervoice": _LEFT_OUT}, complete=part.complete)
-    return made
+            members = {"type": kind} if kind else {}
+            exported = Opaque({**members, "innervoice": _LEFT_OUT}, complete=part.complete)
+    return exported
 
 
 def _origin(origin: Origin | None) -> Origin | None:
@@ -456,9 +456,9 @@ _RENAMED = re.compile(r"([\w$]+)\s+as\s+([\w$]+)")
 
 def bundled(entry: str, read: Callable[[str], str]) -> str:
     """One script that does what the module `entry` does; `read` returns the text of a module by its name."""
-    done: dict[str, str] = {}
-    _add(entry, read, done, ())
-    return "".join(done.values())
+    modules: dict[str, str] = {}
+    _add(entry, read, modules, ())
+    return "".join(modules.values())
 
 
 def _add(
@@ -471,12 +471,12 @@ def _add(
     lines = []
     exported: list[str] = []
     for number, line in enumerate(read(f"{name}.js").splitlines(), 1):
-        if found := _IMPORT.fullmatch(line.rstrip()):
-            _add(found["module"], read, done, (*within, name))
-            lines.append(_bound(found))
-        elif found := _EXPORT.match(line):
-            exported.append(found["name"])
-            lines.append(line[found.end() :])
+        if match := _IMPORT.fullmatch(line.rstrip()):
+            _add(match["module"], read, done, (*within, name))
+            lines.append(_bound(match))
+        elif match := _EXPORT.match(line):
+            exported.append(match["name"])
+            lines.append(line[match.end() :])
         elif _STATEMENT.match(line):
             raise UsageError(
                 f"{name}.js, line {number}: expected a simple import or export, not {line!r}"

@@ -117,8 +117,8 @@ class Guard:
         path = scope["path"]
         root = scope.get("root_path", "")
         if path in ("/", root, f"{root}/"):
-            given = [value for key, value in query if key == "token"]
-            if given and _is_same(given[0], token):
+            tokens = [value for key, value in query if key == "token"]
+            if tokens and _is_same(tokens[0], token):
                 return _way_to_the_page(f"{root}/", name, token, query)
         if _is_same(_cookie(headers, name), token):
             return None
@@ -162,8 +162,8 @@ def _cookie(headers: Headers, name: str) -> str:
 
 def _name_and_port(host: str) -> tuple[str, str | None]:
     """The two parts of a Host header; "" for an invalid one."""
-    found = _HOST.fullmatch(host)
-    return (found["six"] or found["name"], found["port"]) if found else ("", None)
+    match = _HOST.fullmatch(host)
+    return (match["six"] or match["name"], match["port"]) if match else ("", None)
 
 
 def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:

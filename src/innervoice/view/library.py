@@ -109,9 +109,9 @@ class Shelf:
         """The conversation of an id."""
         with self._reading:
             opened, entry = self._entry(id)
-            held = self._conversations.get(id)
-            if held is not None and held[0] == opened.stamp:
-                return held[1]
+            cached = self._conversations.get(id)
+            if cached is not None and cached[0] == opened.stamp:
+                return cached[1]
             self._conversations.make_room(id, _expected(opened.source, entry))
             conversation = opened.source.conversation(entry.id)
             size = bytes_of_conversation(conversation)
@@ -126,9 +126,9 @@ class Shelf:
         """The rows, and the stamp of the file that they were made from."""
         with self._reading:
             opened, entry = self._entry(id)
-            held = self._rows.get(id)
-            if held is not None and held[0] == opened.stamp:
-                return held
+            cached = self._rows.get(id)
+            if cached is not None and cached[0] == opened.stamp:
+                return cached
             self._rows.make_room(id, _expected(opened.source, entry))
             rows = rows_of(self.conversation(id))
             self._rows.put(id, (opened.stamp, rows), bytes_of_rows(rows))
@@ -188,13 +188,13 @@ class Shelf:
                 f"There is no source {source_id!r} in the paths that were passed."
             )
         stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
-        held = self._opened.get(source_id)
-        if held is not None and held.stamp == stamp:
-            return held
+        cached = self._opened.get(source_id)
+        if cached is not None and cached.stamp == stamp:
+            return cached
         with self._opening:
-            held = self._opened.get(source_id)
-            if held is not None and held.stamp == stamp:
-                return held
+            cached = self._opened.get(source_id)
+            if cached is not None and cached.stamp == stamp:
+                return cached
             self._opened.drop(source_id)
             opened = _Opened(open_source(place.path), stamp)
             self._opened.put(source_id, opened, _ENTRY * len(opened.source.entries))

@@ -175,9 +175,9 @@ class Live:
 
     async def told(self, id: str) -> Told:  # noqa: A002
         """The same, for the event loop; listeners are notified of the new events."""
-        told = await self._threads.run("read", lambda: self.rows(id))
+        answer = await self._threads.run("read", lambda: self.rows(id))
         self._wake()
-        return told
+        return answer
 
     async def frames(self, id: str | None, after: str | None) -> AsyncIterator[bytes]:  # noqa: A002
         """Server-sent events after an event, as long as the client listens; without an id only those of the list."""
@@ -253,12 +253,12 @@ class Live:
         pending = 0
         while self._waiting and not self._is_closed:
             began = monotonic()
-            is_new, left = await self._threads.run("list", self._look_at_folders)
-            if is_new or (pending and not left):
+            is_new, remaining = await self._threads.run("list", self._look_at_folders)
+            if is_new or (pending and not remaining):
                 self._lists += 1
                 self._wake()
-            pending = left
-            await asyncio.sleep(_FRAME if left else max(_SCAN, 20 * (monotonic() - began)))
+            pending = remaining
+            await asyncio.sleep(_FRAME if remaining else max(_SCAN, 20 * (monotonic() - began)))
 
     def _look_at_files(self) -> bool:
         """Reads what changed; returns whether anything did."""
@@ -278,18 +278,18 @@ class Live:
             return False
         channel.stamp = stamp
         try:
-            told, rows = self._shelf.stamped_rows(id)
-            return channel.tell(told, self._shelf.head(id), rows)
+            stamp_now, rows = self._shelf.stamped_rows(id)
+            return channel.tell(stamp_now, self._shelf.head(id), rows)
         except (InnervoiceError, OSError):
             return False  # half written, or gone: the rows stay until the file can be read again
 
     def _forget(self) -> None:
         """Drops conversations without listeners; a client that returns to one starts from the beginning."""
         idle = [id_ for id_, channel in self._channels.items() if not channel.listeners]
-        held = 0
+        count = 0
         for number, id_ in enumerate(reversed(idle)):
-            held += self._channels[id_].length
-            if number and (number >= _CHANNELS or held > _IDLE_ROWS):
+            count += self._channels[id_].length
+            if number and (number >= _CHANNELS or count > _IDLE_ROWS):
                 del self._channels[id_]
 
     def _wake(self) -> None:

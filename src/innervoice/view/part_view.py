@@ -146,8 +146,8 @@ def media_facts(part: Media) -> Iterator[Fact]:
 def image_of(part: Part) -> str | None:
     """A picture that the page may show: of a part, or the first of a result."""
     if isinstance(part, ToolResult) and not isinstance(part.content, str):
-        found = (image for item in part.content if (image := image_of(item)))
-        return next(found, None)
+        images = (image for item in part.content if (image := image_of(item)))
+        return next(images, None)
     if not isinstance(part, Media):
         return None
     mime, data = part.mime, part.data

@@ -90,14 +90,14 @@ class Places:
     def scan(self) -> bool:
         """Scans the paths again; returns whether files were added, removed or reordered."""
         began = monotonic()
-        found = FoundPaths(self._roots, self._reader_of)
-        places = {place.id: place for path in found if (place := self._place(path)) is not None}
+        paths = FoundPaths(self._roots, self._reader_of)
+        places = {place.id: place for path in paths if (place := self._place(path)) is not None}
         ordered = sorted(places.values(), key=lambda place: (-place.changed, place.shown))
         with self._lock:
             is_new = [*self._by_id] != [place.id for place in ordered]
             self._by_id = {place.id: place for place in ordered}
-            self.unknown = found.unknown
-            self.troubles = [why for _, why in found.troubles]
+            self.unknown = paths.unknown
+            self.troubles = [why for _, why in paths.troubles]
         self._due = monotonic() + _REST * (monotonic() - began)
         return is_new
 
@@ -135,10 +135,10 @@ class Places:
         status = path.stat()
         is_long = status.st_size >= _BEGINNING
         beginning = (status.st_ino, -1 if is_long else status.st_mtime_ns)
-        known = self._readers.get(path)
-        if known is None or known[0] != beginning:
-            known = self._readers[path] = beginning, reader_of(path)
-        return known[1]
+        reader = self._readers.get(path)
+        if reader is None or reader[0] != beginning:
+            reader = self._readers[path] = beginning, reader_of(path)
+        return reader[1]
 
 
 def stamp_of(paths: Iterable[Path]) -> Stamp:

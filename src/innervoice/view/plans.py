@@ -59,23 +59,23 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
     sent = next_sent(conversation)
     try:
         request = request_for(conversation, _gone_on(sent.messages), target)
-        made = planned(request)
+        plan = planned(request)
         problems = lint(request.messages, target, **_settings(request))
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
         return view
-    view["marks"] = _Marks(conversation, sent).of(made.plan, problems)
+    view["marks"] = _Marks(conversation, sent).of(plan.plan, problems)
     try:
         last = _last(conversation)
-        lines = encoded_lines(made)
+        lines = encoded_lines(plan)
         view["request"] = diff_lines(last.lines if last else [], lines)
         view["compared"] = (
             last.words if last else "Nothing was sent before: the whole request is new."
         )
-        view["summary"] = _summary(conversation, made, problems, last, sent)
+        view["summary"] = _summary(conversation, plan, problems, last, sent)
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
-        view["summary"] = _summary(conversation, made, problems, None, sent)
+        view["summary"] = _summary(conversation, plan, problems, None, sent)
     return view
 
 
@@ -107,18 +107,18 @@ def _last(conversation: Conversation) -> _Last | None:
     turn = last_answered(conversation)
     if turn is None:
         return None
-    known = conversation.request
-    model = model_of(conversation, turn) or (known.model if known else None)
+    request_before = conversation.request
+    model = model_of(conversation, turn) or (request_before.model if request_before else None)
     sent = sent_before(conversation, turn)
     if model is None or not sent.messages:
         return None
     try:
-        made = planned(request_for(conversation, sent.messages, model))
-        lines = encoded_lines(made)
+        plan_before = planned(request_for(conversation, sent.messages, model))
+        lines = encoded_lines(plan_before)
     except InnervoiceError:
         return None
     words = f"Compared with the request before turn {turn}, to {model}, as it would be written now."
-    return _Last(made.plan, lines, _sentence(words))
+    return _Last(plan_before.plan, lines, _sentence(words))
 
 
 def _gone_on(messages: tuple[Message, ...]) -> tuple[Message, ...]:
@@ -188,7 +188,7 @@ class _Marks:
             if mark["why"] == _sentence(problem.why):
                 mark["problems"].append(fact(code, why, "warn"))  # the plan already fixes it
                 return
-        told = fact(code, why, "bad" if problem.severity == "refused" else "warn")
+        report = fact(code, why, "bad" if problem.severity == "refused" else "warn")
         label = "would be refused" if problem.severity == "refused" else "is sent, with less effect"
         self._add(
             row,
@@ -197,7 +197,7 @@ class _Marks:
                 "label": label,
                 "rule": "lint",
                 "why": _sentence(problem.why),
-                "problems": [told],
+                "problems": [report],
             },
         )
 
@@ -270,8 +270,8 @@ def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
         return fact(
             "cache lost", f"No part of the prompt cache can be reused: {effect.why}.", "warn"
         )
-    known = effect.message < len(sent.numbers)
-    place = f"turn {sent.numbers[effect.message]}" if known else "the end"
+    is_sent = effect.message < len(sent.numbers)
+    place = f"turn {sent.numbers[effect.message]}" if is_sent else "the end"
     why = f"The prompt cache can be reused up to {place}: {effect.why}."
     return fact("cache partly lost", why, "warn")
 

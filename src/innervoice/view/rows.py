@@ -122,9 +122,9 @@ def _settings_facts(conversation: Conversation) -> Iterator[Fact]:
     reasoning = request.reasoning
     if reasoning is not None:
         words = [reasoning.effort, f"{reasoning.budget:,} tokens" if reasoning.budget else None]
-        shown = f"shown as {reasoning.show}" if reasoning.show else None
-        if told := ", ".join(filter(None, (*words, shown))):
-            yield fact(f"reasoning {told}", "What the last request asked for.")
+        form = f"shown as {reasoning.show}" if reasoning.show else None
+        if label := ", ".join(filter(None, (*words, form))):
+            yield fact(f"reasoning {label}", "What the last request asked for.")
 
 
 class _Call(NamedTuple):

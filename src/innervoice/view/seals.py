@@ -64,14 +64,14 @@ class Seals:
     def of(self, turn: int, position: int) -> list[Badge]:
         """The badge of a part; none for a part without a seal."""
         part = self._conversation.turns[turn].message.parts[position]
-        found = dict(sealed_values(part))
-        if not found or part.origin is None:
+        values_by_path = dict(sealed_values(part))
+        if not values_by_path or part.origin is None:
             return []
         # The id of an item is not a separate seal where the item's content is sealed.
-        is_stored = found.keys() == {"id"}
-        values = [value for path, value in found.items() if path != "id" or is_stored]
-        known = [seal_facts(value) for value in values]
-        data = "".join(seal.hash for seal in known).encode()
+        is_stored = values_by_path.keys() == {"id"}
+        values = [value for path, value in values_by_path.items() if path != "id" or is_stored]
+        facts = [seal_facts(value) for value in values]
+        data = "".join(seal.hash for seal in facts).encode()
         writer = _writer(part.origin)
         state, why = self._state(turn, position, part, writer)
         who = one_line(
@@ -82,9 +82,9 @@ class Seals:
                 "state": state,
                 "label": _LABELS[state].format(who=who, word="stored" if is_stored else "sealed"),
                 "why": fact("", f"{_whose(writer, is_stored=is_stored)} {why}")["why"],
-                "size": size(sum(seal.size for seal in known)),
-                "hash": known[0].hash
-                if len(known) == 1
+                "size": size(sum(seal.size for seal in facts)),
+                "hash": facts[0].hash
+                if len(facts) == 1
                 else blake2b(data, digest_size=4).hexdigest(),
             }
         ]
@@ -140,9 +140,9 @@ class Seals:
         if turn != first:
             return f" It is dead since the edit before turn {first}, whose block is the first that does not fit."
         start = checked.last_fitting.get(turn)
-        known = self._sending().numbers
+        numbers = self._sending().numbers
         between = [
-            number for number in known if (start is None or number >= start) and number < turn
+            number for number in numbers if (start is None or number >= start) and number < turn
         ]
         if len(between) == 1:
             return f" The edit is in turn {between[0]}."
@@ -169,7 +169,7 @@ class Seals:
         """The plan for a writer, by the numbers of turns and parts; or why there is none."""
         sent = self._sending()
         try:
-            made = planned(
+            plan = planned(
                 request_for(
                     self._conversation,
                     sent.messages,
@@ -184,7 +184,7 @@ class Seals:
         fitting: dict[int, int] = {}
         last: int | None = None
         first: int | None = None
-        for item in made.decisions:
+        for item in plan.decisions:
             if item.part is None or item.kind != "thinking":
                 continue
             number = sent.numbers[item.message]
@@ -205,14 +205,14 @@ class Seals:
         return self._refusals
 
     def _find_refusals(self) -> Iterator[tuple[int, str]]:
-        told: list[tuple[int, str]] = []
+        refusals: list[tuple[int, str]] = []
         for number, turn in enumerate(self._conversation.turns):
             notes = turn.answer.notes if turn.answer else ()
-            told += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
+            refusals += [(number, note.detail or "") for note in notes if note.code == _RECOVERED]
             if "api_error" in turn.marks:
-                told.append((number, turn.message.text))
+                refusals.append((number, turn.message.text))
         # Each costs a plan; a refusal long ago adds nothing to later ones.
-        for number, text in told[-_MOST_REFUSALS:]:
+        for number, text in refusals[-_MOST_REFUSALS:]:
             for refused in self._turns_refused(number, text):
                 yield refused, one_line(_SCREEN.name(text[:4000]), 200)
 

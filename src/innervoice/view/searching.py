@@ -59,8 +59,8 @@ class _Field(NamedTuple):
 
 def hits_in(id: str, conversation: Conversation, query: str) -> Iterator[Hit]:  # noqa: A002 - the plain word
     """The rows that match a query, in order; an empty query finds nothing."""
-    asked = _parsed(query)
-    if not asked.words and not asked.conditions.keys() - {"in"}:
+    parsed = _parsed(query)
+    if not parsed.words and not parsed.conditions.keys() - {"in"}:
         return
     names: dict[str, str] = {}
     for turn, head, item in zip(
@@ -70,11 +70,11 @@ def hits_in(id: str, conversation: Conversation, query: str) -> Iterator[Hit]:  
         names.update(
             {part.id: part.name for part in item.message.parts if isinstance(part, ToolCall)}
         )
-        if _is_meant(asked, item, model, names):
-            if asked.words:
-                yield from _hits(id, asked, _fields(head, item, model, names))
+        if _is_meant(parsed, item, model, names):
+            if parsed.words:
+                yield from _hits(id, parsed, _fields(head, item, model, names))
             else:
-                yield _head_hit(id, asked, head, item, model, names)
+                yield _head_hit(id, parsed, head, item, model, names)
 
 
 def _parsed(query: str) -> _Query:
@@ -133,8 +133,8 @@ def _found(words: list[str], text: str) -> tuple[int, int] | None:
         start = lowered.index(words[0])
         return start, start + len(words[0])
     # A few letters become two in lower case; then positions in the two texts differ.
-    found = re.search(re.escape(words[0]), text, re.IGNORECASE)
-    return found.span() if found else (0, 0)
+    match = re.search(re.escape(words[0]), text, re.IGNORECASE)
+    return match.span() if match else (0, 0)
 
 
 def _hit(id: str, field: _Field, start: int, end: int) -> Hit:  # noqa: A002 - the plain word
@@ -164,15 +164,15 @@ def _head_hit(
     names: dict[str, str],
 ) -> Hit:
     """The head of a turn that meets all conditions, with the field of the first of them."""
-    told = {
+    texts = {
         "model": ("model", model),
         "status": ("status", (*_status(turn), "")[0]),
         "tool": ("tool", ", ".join(_tools(turn, names))),
         "role": ("status", turn.message.role),
     }
-    where, text = told[next(name for name in asked.conditions if name in told)]
-    shown = one_line(text, _AFTER)
-    return _hit(id, _Field(head, turn.message.role, where, shown), 0, len(shown))
+    where, text = texts[next(name for name in asked.conditions if name in texts)]
+    line = one_line(text, _AFTER)
+    return _hit(id, _Field(head, turn.message.role, where, line), 0, len(line))
 
 
 def _fields(head: int, turn: Turn, model: str, names: dict[str, str]) -> Iterator[_Field]:

@@ -36,14 +36,14 @@ def sent_before(conversation: Conversation, turn: int) -> Sent:
     branch = turn
     while branch < len(conversation.turns) and branch and _is_abandoned(conversation, branch):
         branch -= 1
-    kept: list[int] = []
+    numbers: list[int] = []
     for number, item in enumerate(turns):
         if "compaction" in item.marks:
-            kept = [one for one in kept if turns[one].message.role == "system"]
+            numbers = [one for one in numbers if turns[one].message.role == "system"]
         if "api_error" in item.marks or ("abandoned" in item.marks and number < branch):
             continue
-        kept.append(number)
-    return Sent(kept, tuple(turns[number].message for number in kept))
+        numbers.append(number)
+    return Sent(numbers, tuple(turns[number].message for number in numbers))
 
 
 def _is_abandoned(conversation: Conversation, turn: int) -> bool:
@@ -52,13 +52,13 @@ def _is_abandoned(conversation: Conversation, turn: int) -> bool:
 
 def last_answered(conversation: Conversation) -> int | None:
     """The number of the last turn of the model, on a branch that was not abandoned."""
-    found = (
+    numbers = (
         number
         for number in range(len(conversation.turns) - 1, -1, -1)
         if conversation.turns[number].message.role == "assistant"
         and not {"abandoned", "api_error"} & set(conversation.turns[number].marks)
     )
-    return next(found, None)
+    return next(numbers, None)
 
 
 def model_of(conversation: Conversation, turn: int) -> str | None:
@@ -85,19 +85,23 @@ def request_for(
     scope: str | None = None,
 ) -> Request:
     """A request with the settings of the conversation; raises `UsageError` for settings that no request can have."""
-    known = conversation.request
-    if known is None:
+    request_before = conversation.request
+    if request_before is None:
         return Request(model, tuple(messages), dialect=dialect, scope=scope)
-    own, other = split_id(known.model), split_id(model)
-    is_same_host = own is not None and other is not None and own.provider == other.provider
+    provider_before, other = split_id(request_before.model), split_id(model)
+    is_same_host = (
+        provider_before is not None
+        and other is not None
+        and provider_before.provider == other.provider
+    )
     # Members written for one host, and its account, are not for another; members that were read are fitted to any.
-    kept = is_same_host or isinstance(known.extra, ReceivedMembers)
-    return known.replace(
+    keeps_extra = is_same_host or isinstance(request_before.extra, ReceivedMembers)
+    return request_before.replace(
         model=model,
         messages=tuple(messages),
-        dialect=dialect or (known.dialect if is_same_host else None),
-        scope=scope or (known.scope if is_same_host else None),
-        extra=known.extra if kept else {},
+        dialect=dialect or (request_before.dialect if is_same_host else None),
+        scope=scope or (request_before.scope if is_same_host else None),
+        extra=request_before.extra if keeps_extra else {},
         mode="clamp",
         base_url=None,
     )

@@ -183,9 +183,9 @@ def lost_cache(conversation: Conversation) -> list[Fact]:
         if answer is None or answer.model is None or answer.usage.cached_input_tokens is None:
             continue
         before = last.get(answer.model)
-        held = before.cached_input_tokens if before else None
-        if held and answer.usage.cached_input_tokens < held:
-            lost += held - answer.usage.cached_input_tokens
+        cached = before.cached_input_tokens if before else None
+        if cached and answer.usage.cached_input_tokens < cached:
+            lost += cached - answer.usage.cached_input_tokens
             places.append(str(number))
         last[answer.model] = answer.usage
     if not lost:

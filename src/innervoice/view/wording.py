@@ -27,12 +27,12 @@ def _line(text: str, limit: int) -> str:
 
 def fact(label: str, why: str = "", tone: Literal["good", "warn", "bad"] | None = None) -> Fact:
     """A label with its sentence, both on one line, sanitized, and without what is private."""
-    made: Fact = {"label": _line(label, 120)}
+    row: Fact = {"label": _line(label, 120)}
     if why:
-        made["why"] = _line(why, _WHY)
+        row["why"] = _line(why, _WHY)
     if tone:
-        made["tone"] = tone
-    return made
+        row["tone"] = tone
+    return row
 
 
 def duration(seconds: float) -> str:

@@ -70,8 +70,8 @@ def _responses(choice: Choice, row: ModelRow) -> Fields:
 
 def _gemini(choice: Choice, row: ModelRow) -> Fields:
     level = row.control == "gemini-level"
-    shown = None if choice.show is None else choice.show != "hidden"
-    config: Fields = {"includeThoughts": False if choice.off else shown}
+    visible = None if choice.show is None else choice.show != "hidden"
+    config: Fields = {"includeThoughts": False if choice.off else visible}
     if choice.off and not level:
         config["thinkingBudget"] = 0
     elif level:
@@ -83,11 +83,11 @@ def _gemini(choice: Choice, row: ModelRow) -> Fields:
 
 
 def _interactions(choice: Choice, row: ModelRow) -> Fields:
-    shown = None if choice.show is None else ("none" if choice.show == "hidden" else "auto")
+    summaries = None if choice.show is None else ("none" if choice.show == "hidden" else "auto")
     config = _without_none(
         {
             "thinking_level": None if choice.off else choice.effort,
-            "thinking_summaries": "none" if choice.off else shown,
+            "thinking_summaries": "none" if choice.off else summaries,
         }
     )
     return {"generation_config": config} if config else {}
@@ -135,10 +135,10 @@ def _toggle(choice: Choice, row: ModelRow) -> Fields:
 
 
 def _groq(choice: Choice, row: ModelRow) -> Fields:
-    shown = {"full": "parsed", "summary": "parsed", "hidden": "hidden"}.get(choice.show or "")
+    form = {"full": "parsed", "summary": "parsed", "hidden": "hidden"}.get(choice.show or "")
     effort = "none" if choice.off else choice.effort
     return _without_none(
-        {"reasoning_effort": effort, "reasoning_format": None if choice.off else shown}
+        {"reasoning_effort": effort, "reasoning_format": None if choice.off else form}
     )
 
 

@@ -311,5 +311,5 @@ _PLAIN_REPLAY = ("innervoice.wire", "replay:PLAIN")
 @cache
 def _resolved(package: str, reference: str) -> Any:
     module, _, name = reference.partition(":")
-    found = import_module(f"{package}.{module}")
-    return getattr(found, name) if name else found
+    code = import_module(f"{package}.{module}")
+    return getattr(code, name) if name else code

@@ -69,11 +69,11 @@ def _not_run(line: dict[str, Any]) -> Failure | None:
 
 def _refused(line: dict[str, Any]) -> Failure | None:
     """The HTTP status of an answer that was stored with its body."""
-    kept = as_dict(line.get("response")) or line
-    status = as_count(kept.get("status_code")) or as_count(kept.get("statusCode")) or 0
+    body = as_dict(line.get("response")) or line
+    status = as_count(body.get("status_code")) or as_count(body.get("statusCode")) or 0
     if status < 400:
         return None
-    failure = failure_of(_parsed(kept.get("body")))
+    failure = failure_of(_parsed(body.get("body")))
     message = failure.message or f"status {status}"
     code = status if failure.code is None else failure.code
     return Failure(type=failure.type, code=code, message=message, raw=line)
@@ -95,12 +95,12 @@ def _logged_failure(line: dict[str, Any]) -> Failure | None:
     """litellm keeps the class, the code and the message of an exception."""
     if line.get("status") != "failure" and not line.get("error_str"):
         return None
-    known = as_dict(line.get("error_information"))
-    code = known.get("error_code")
+    failure = as_dict(line.get("error_information"))
+    code = failure.get("error_code")
     return Failure(
-        type=as_text(known.get("error_class")),
+        type=as_text(failure.get("error_class")),
         code=code if isinstance(code, str) and code else as_count(code),
-        message=as_text(known.get("error_message")) or as_text(line.get("error_str")),
+        message=as_text(failure.get("error_message")) or as_text(line.get("error_str")),
         raw=line,
     )
 

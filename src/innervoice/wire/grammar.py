@@ -114,8 +114,10 @@ class Grammar(ABC):
 
     def expect_members(self, value: Any, members: Mapping[str, type], what: str) -> bool:
         """Adds an error for members that are missing or have another type."""
-        found = as_dict(value)
-        wrong = [name for name, kind in members.items() if not isinstance(found.get(name), kind)]
+        members_here = as_dict(value)
+        wrong = [
+            name for name, kind in members.items() if not isinstance(members_here.get(name), kind)
+        ]
         return self.expect(not wrong, "members", f"{what} lacks {', '.join(map(repr, wrong))}")
 
     def fail(self) -> None:
@@ -123,8 +125,8 @@ class Grammar(ABC):
         self.is_over = self.has_failed = True
 
     def _taken(self) -> list[Complaint]:
-        found, self._found = self._found, []
-        return found
+        problems, self._found = self._found, []
+        return problems
 
 
 def counts_missing(usage: Any, names: tuple[str, ...]) -> list[str]:

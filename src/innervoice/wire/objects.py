@@ -109,7 +109,7 @@ def _from_langchain(message: Any) -> dict[str, Any]:
         return _as_response(content, calls, model, usage)
     if isinstance(content, list) and any(_kind(block) in _BLOCKS - {"text"} for block in content):
         return _as_anthropic(content, calls, model, reason, usage)
-    made = [
+    blocks = [
         {
             "id": call.get("id"),
             "type": "function",
@@ -121,15 +121,15 @@ def _from_langchain(message: Any) -> dict[str, Any]:
         for call in calls
     ]
     chat = {**extra, "role": "assistant", "content": content}
-    if made:
-        chat["tool_calls"] = made
+    if blocks:
+        chat["tool_calls"] = blocks
     return {
         "model": model,
         "choices": [
             {
                 "index": 0,
                 "message": chat,
-                "finish_reason": reason or ("tool_calls" if made else "stop"),
+                "finish_reason": reason or ("tool_calls" if blocks else "stop"),
             }
         ],
         "usage": {
@@ -163,7 +163,7 @@ def _as_response(
     content: list[Any], calls: list[Any], model: Any, usage: dict[str, Any]
 ) -> dict[str, Any]:
     items = [_item(block) for block in content if block != ""]
-    named = {item.get("call_id") for item in items}
+    call_ids = {item.get("call_id") for item in items}
     items += [
         {
             "type": "function_call",
@@ -172,7 +172,7 @@ def _as_response(
             "arguments": dump_json(call.get("args") or {}).decode(),
         }
         for call in calls
-        if call.get("id") not in named
+        if call.get("id") not in call_ids
     ]
     details = usage.get("output_token_details") or {}
     return {
@@ -191,8 +191,8 @@ def _as_response(
 def _item(block: Any) -> Any:
     match block:
         case str(text) | {"type": "text", "text": str(text)}:
-            said = {"type": "output_text", "text": text}
-            return {"type": "message", "role": "assistant", "content": [said]}
+            content = {"type": "output_text", "text": text}
+            return {"type": "message", "role": "assistant", "content": [content]}
         case {"type": "reasoning", "reasoning": str(text), **rest}:
             extras: Any = rest.pop("extras", None) or {}
             summary = [{"type": "summary_text", "text": text}] if text else []
@@ -207,7 +207,7 @@ def _as_anthropic(
     content: list[Any], calls: list[Any], model: Any, reason: Any, usage: dict[str, Any]
 ) -> dict[str, Any]:
     blocks = [_block(block) for block in content]
-    named = {block.get("id") for block in blocks if _kind(block) == "tool_use"}
+    call_ids = {block.get("id") for block in blocks if _kind(block) == "tool_use"}
     blocks += [
         {
             "type": "tool_use",
@@ -216,7 +216,7 @@ def _as_anthropic(
             "input": call.get("args") or {},
         }
         for call in calls
-        if call.get("id") not in named
+        if call.get("id") not in call_ids
     ]
     return {
         "type": "message",

@@ -28,10 +28,8 @@ def openai_worded(misfit: Misfit) -> Refusal:
         case "type":
             wanted = " or ".join(_TYPES[name] for name in misfit.expected)
             several = "one of " if len(misfit.expected) > 1 else ""
-            given = _TYPES[type_name(misfit.value)]
-            text = (
-                f"Invalid type for '{place}': expected {several}{wanted}, but got {given} instead."
-            )
+            type_here = _TYPES[type_name(misfit.value)]
+            text = f"Invalid type for '{place}': expected {several}{wanted}, but got {type_here} instead."
             code = "invalid_type"
         case _:
             supported = quoted(list(misfit.expected))

@@ -153,23 +153,23 @@ class _Fitter:
             return schema
         depth = len(self._inlined)
         schema = self._plain(schema)
-        kept = {key: value for key, value in schema.items() if self._accepts(key, value)}
-        dropped = {key: value for key, value in schema.items() if key not in kept}
+        accepted = {key: value for key, value in schema.items() if self._accepts(key, value)}
+        dropped = {key: value for key, value in schema.items() if key not in accepted}
         self.removed |= dropped.keys()
-        made = {key: self._below(key, value) for key, value in kept.items()}
+        fitted_schema = {key: self._below(key, value) for key, value in accepted.items()}
         del self._inlined[depth:]
-        if "anyOf" in made and self._profile.closed:
-            made = self._union(made)
-        elif _is_object(made):
-            made = self._object(made)
-        if not self._profile.anything and self._is_anything(made):
+        if "anyOf" in fitted_schema and self._profile.closed:
+            fitted_schema = self._union(fitted_schema)
+        elif _is_object(fitted_schema):
+            fitted_schema = self._object(fitted_schema)
+        if not self._profile.anything and self._is_anything(fitted_schema):
             self.obstacle = self.obstacle or "a member may be any JSON value"
-        if isinstance(made.get("type"), list) and not self._profile.type_lists:
-            made = _without_type_list(made)
+        if isinstance(fitted_schema.get("type"), list) and not self._profile.type_lists:
+            fitted_schema = _without_type_list(fitted_schema)
         limits = {key: value for key, value in dropped.items() if (key, value) != ("default", None)}
         if limits:
-            made["description"] = _described(made.get("description"), limits)
-        return made
+            fitted_schema["description"] = _described(fitted_schema.get("description"), limits)
+        return fitted_schema
 
     def _plain(self, schema: dict[str, Any]) -> dict[str, Any]:
         """The place with other keywords for those that the profile does not accept but can express differently."""
@@ -277,9 +277,9 @@ def _optional(schema: Any) -> int:
     if not isinstance(schema, dict):
         return 0
     properties = schema.get("properties")
-    named = properties.keys() if isinstance(properties, dict) else set()
+    names = properties.keys() if isinstance(properties, dict) else set()
     required = schema.get("required")
-    count = len(named - set(required if isinstance(required, list) else ()))
+    count = len(names - set(required if isinstance(required, list) else ()))
     return count + sum(map(_optional, schema.values()))
 
 
@@ -313,7 +313,7 @@ def _without_type_list(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _described(description: Any, dropped: dict[str, Any]) -> str:
     """A description that says what the schema no longer expresses."""
-    words = ", ".join(f"{key}: {_shown(value)}" for key, value in dropped.items())
+    words = ", ".join(f"{key}: {_as_text(value)}" for key, value in dropped.items())
     return (
         f"{description}\n({words})"
         if isinstance(description, str) and description
@@ -321,7 +321,7 @@ def _described(description: Any, dropped: dict[str, Any]) -> str:
     )
 
 
-def _shown(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else dump_json(value).decode()
 
 

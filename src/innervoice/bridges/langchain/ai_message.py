@@ -72,11 +72,11 @@ def _usage(response: Response) -> dict[str, Any] | None:
     usage = response.usage
     if usage.input_tokens is None and usage.output_tokens is None:
         return None
-    given, made = usage.input_tokens or 0, usage.output_tokens or 0
+    input_tokens, output_tokens = usage.input_tokens or 0, usage.output_tokens or 0
     counts: dict[str, Any] = {
-        "input_tokens": given,
-        "output_tokens": made,
-        "total_tokens": given + made,
+        "input_tokens": input_tokens,
+        "output_tokens": output_tokens,
+        "total_tokens": input_tokens + output_tokens,
     }
     if usage.cached_input_tokens is not None:
         counts["input_token_details"] = {"cache_read": usage.cached_input_tokens}
@@ -88,7 +88,7 @@ def _usage(response: Response) -> dict[str, Any] | None:
 def _metadata(response: Response, **state: Any) -> dict[str, Any]:
     """The metadata of the complete response."""
     stored = load_json(to_json(response.replace(parts=(), error=None)))
-    said = {
+    facts = {
         "model_name": response.model,
         "finish_reason": response.finish_reason,
         "status": response.status,
@@ -101,7 +101,7 @@ def _metadata(response: Response, **state: Any) -> dict[str, Any]:
             **state,
         },
     }
-    return {**_head(response.provider), **said}
+    return {**_head(response.provider), **facts}
 
 
 def _head(provider: str | None) -> dict[str, Any]:
@@ -129,13 +129,17 @@ class _ShownPart(FoldedPart):
         """Whether the block's text is the beginning of a part."""
         if isinstance(part, ToolCall):
             return isinstance(self.part, ToolCall) and self.part.id == part.id
-        shown = "".join(self.pieces)
-        return self.part.type == part.type and bool(shown) and content_of(part).startswith(shown)
+        text_before = "".join(self.pieces)
+        return (
+            self.part.type == part.type
+            and bool(text_before)
+            and content_of(part).startswith(text_before)
+        )
 
     def rest(self, part: Part) -> str:
         """The text that is missing from the block; empty if the arguments arrived with whitespace that the part does not have."""
-        text, shown = content_of(part), "".join(self.pieces)
-        return text[len(shown) :] if text.startswith(shown) else ""
+        text, text_before = content_of(part), "".join(self.pieces)
+        return text[len(text_before) :] if text.startswith(text_before) else ""
 
 
 class AIMessageChunker:
@@ -153,11 +157,11 @@ class AIMessageChunker:
             case PartStart():
                 return self._begun(self._folder.start(event))
             case TextDelta() | ThinkingDelta():
-                shown = self._folder.add(event.index, event.text)
-                return self._chunk([self._slice(shown, event.text)])
+                part = self._folder.add(event.index, event.text)
+                return self._chunk([self._slice(part, event.text)])
             case ToolCallDelta():
-                shown = self._folder.add(event.index, event.arguments)
-                return self._chunk([self._slice(shown, event.arguments)])
+                part = self._folder.add(event.index, event.arguments)
+                return self._chunk([self._slice(part, event.arguments)])
             case PartEnd():
                 return self._ended(self._folder.end(event))
             case Recast():
@@ -182,18 +186,18 @@ class AIMessageChunker:
     def _recast(self, event: Recast) -> AIMessageChunk | None:
         """Replaces parts; a block stays if its text is the beginning of a new part."""
         old, new = self._folder.recast(event)
-        withdrawn = [shown for shown in old if shown.block is not None]
+        withdrawn = [part for part in old if part.block is not None]
         slices = []
-        for shown in new:
-            before = next((other for other in withdrawn if other.shows(shown.part)), None)
+        for part in new:
+            before = next((other for other in withdrawn if other.shows(part.part)), None)
             if before is not None:
                 withdrawn.remove(before)
-                shown.block, shown.pieces = before.block, before.pieces
-                shown.sent_name = before.sent_name
-            rest = shown.rest(shown.part)
+                part.block, part.pieces = before.block, before.pieces
+                part.sent_name = before.sent_name
+            rest = part.rest(part.part)
             if rest:
-                shown.add(rest)
-                slices.append(self._slice(shown, rest))
+                part.add(rest)
+                slices.append(self._slice(part, rest))
         self._withdrawn += withdrawn
         return self._chunk(slices) if slices else None
 
@@ -287,11 +291,11 @@ class LastChunk(AIMessageChunk):
     def __radd__(self, other: AIMessageChunk) -> AIMessageChunk:
         """The sum of a message and this chunk."""
         merged = add_ai_message_chunks(other, self)
-        kept = [block for block in merged.content if not is_withdrawn(block)]
-        numbers = [number_of(block) for block in kept]
+        blocks = [block for block in merged.content if not is_withdrawn(block)]
+        numbers = [number_of(block) for block in blocks]
         if None not in numbers:
-            kept.sort(key=lambda block: number_of(block) or 0)
-        return merged.model_copy(update={"content": kept})
+            blocks.sort(key=lambda block: number_of(block) or 0)
+        return merged.model_copy(update={"content": blocks})
 
     @classmethod
     def lc_id(cls) -> list[str]:

@@ -108,8 +108,8 @@ class ChatInnervoice(BaseChatModel):
         setting = Reasoning.from_any(value)
         if not isinstance(value, Reasoning) or setting is None:
             return value
-        named = {"effort": setting.effort, "budget": setting.budget, "show": setting.show}
-        return {name: item for name, item in named.items() if item is not None}
+        fields = {"effort": setting.effort, "budget": setting.budget, "show": setting.show}
+        return {name: item for name, item in fields.items() if item is not None}
 
     # ---- hooks of BaseChatModel ------------------------------------------------------------------
 
@@ -217,11 +217,11 @@ class ChatInnervoice(BaseChatModel):
 
     def _request(self, stop: list[str] | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         """The model id and the fields of a request."""
-        own = {name: getattr(self, name) for name in _SETTINGS}
+        settings = {name: getattr(self, name) for name in _SETTINGS}
         passed = {name: value for name, value in given.items() if name not in ("model", "stream")}
-        fields = {**own, "stop": stop if stop is not None else self.stop or None, **passed}
-        known = {name: value for name, value in fields.items() if value is not None}
-        return self._model_id(given.get("model")), known
+        fields = {**settings, "stop": stop if stop is not None else self.stop or None, **passed}
+        request_fields = {name: value for name, value in fields.items() if value is not None}
+        return self._model_id(given.get("model")), request_fields
 
     def _model_id(self, model: str | None) -> str:
         """The model id of a call; a name without a provider belongs to the provider of `self.model`."""
@@ -278,11 +278,11 @@ class ChatInnervoice(BaseChatModel):
         **kwargs: Any,
     ) -> Runnable[LanguageModelInput, AIMessage]:
         """The model with tools: functions, classes, LangChain tools, or a provider's own dicts."""
-        made = [_tool(tool, strict=strict) for tool in tools]
+        declared = [_tool(tool, strict=strict) for tool in tools]
         choice = _choice(tool_choice)
         if choice is not None:
             kwargs["tool_choice"] = choice
-        return self.bind(tools=made, **kwargs)
+        return self.bind(tools=declared, **kwargs)
 
     def with_structured_output(
         self,
@@ -319,8 +319,8 @@ def _tool(tool: Any, *, strict: bool | None) -> dict[str, Any]:
         own_kind = tool.get("type") not in (None, "function", "object")
         if own_kind or "input_schema" in tool or isinstance(tool.get("function"), dict):
             return tool
-    made: dict[str, Any] = convert_to_openai_tool(tool, strict=strict)
-    return made
+    declaration: dict[str, Any] = convert_to_openai_tool(tool, strict=strict)
+    return declaration
 
 
 def _choice(choice: Any) -> Any:
@@ -351,7 +351,7 @@ def profile_of(model: str, dialect: str | None = None) -> ModelProfile | None:
     except UsageError:
         return None
     facts = _facts(target)
-    found = {
+    profile = {
         "text_inputs": True,
         "text_outputs": True,
         "max_input_tokens": facts.get("max_input_tokens"),
@@ -363,14 +363,16 @@ def profile_of(model: str, dialect: str | None = None) -> ModelProfile | None:
     }
     # langchain-core warns of members that its version does not have.
     declared = import_module("langchain_core.language_models").ModelProfile.__annotations__
-    return {name: value for name, value in found.items() if value is not None and name in declared}
+    return {
+        name: value for name, value in profile.items() if value is not None and name in declared
+    }
 
 
 def _facts(target: Target) -> dict[str, Any]:
     """The model's row of the table, an empty dict if it has none."""
     models = import_module("innervoice.bridges.litellm.models")
-    found = models.entry_of(target.model, target.provider)
-    return dict(found[1]) if found else {}
+    entry = models.entry_of(target.model, target.provider)
+    return dict(entry[1]) if entry else {}
 
 
 def _supports(facts: dict[str, Any], ability: str) -> bool | None:

@@ -59,8 +59,8 @@ def from_innervoice(value: Response | Message | Iterable[Message]) -> Any:
     if isinstance(value, Response):
         return answer_message(value)
     if isinstance(value, Message):
-        made = _written(value)
-        return made[0] if len(made) == 1 else made
+        written = _written(value)
+        return written[0] if len(written) == 1 else written
     return [message for turn in value for message in _written(turn)]
 
 
@@ -99,23 +99,23 @@ def _restored(message: AIMessage) -> Response:
 def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Part]:
     """The parts in their original order; blocks that were added later stay where they are."""
     calls = {call["id"]: call for call in [*message.tool_calls, *message.invalid_tool_calls]}
-    kept: dict[str, Any] = state.get("calls") or {}
+    calls_before: dict[str, Any] = state.get("calls") or {}
     content = message.content if isinstance(message.content, list) else [message.content]
-    found: list[tuple[int | None, Part]] = []
+    numbered: list[tuple[int | None, Part]] = []
     for block in content:
         if is_withdrawn(block) or block == "":
             continue
         name = block.get("id") if isinstance(block, dict) and block.get("type") in _CALLS else None
-        own = parts_of(block, calls.get(name)) or _kept_call(kept, name, calls)
-        found += own or [(None, plain_part(block, complete=ended))]
-    named = {part.id for _, part in found if isinstance(part, ToolCall)}
+        block_parts = parts_of(block, calls.get(name)) or _kept_call(calls_before, name, calls)
+        numbered += block_parts or [(None, plain_part(block, complete=ended))]
+    call_ids = {part.id for _, part in numbered if isinstance(part, ToolCall)}
     for name, call in calls.items():
-        if name not in named:
-            own = _kept_call(kept, name, calls)
-            found += own or [(None, plain_part({**call, "type": "tool_call"}))]
-    if all(at is not None for at, _ in found):
-        found.sort(key=lambda item: item[0] or 0)
-    return [part for _, part in found]
+        if name not in call_ids:
+            block_parts = _kept_call(calls_before, name, calls)
+            numbered += block_parts or [(None, plain_part({**call, "type": "tool_call"}))]
+    if all(at is not None for at, _ in numbered):
+        numbered.sort(key=lambda item: item[0] or 0)
+    return [part for _, part in numbered]
 
 
 def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> list[tuple[int, Part]]:
@@ -146,12 +146,12 @@ def _foreign(message: AIMessage) -> Response:
         response = Response(provider=provider, model=model, ended=True)
     if isinstance(message.content, str) and not message.tool_calls:
         return response
-    (found,) = read_langchain([from_object(_native(message))])
+    (turn,) = read_langchain([from_object(_native(message))])
     # Only `decode` finds markup in the text; `read_langchain` reads blocks more exactly.
-    parts = found.parts
+    parts = turn.parts
     if isinstance(message.content, str):
         spoken = [part for part in response.parts if not isinstance(part, ToolCall)]
-        parts = (*spoken, *found.tool_calls)
+        parts = (*spoken, *turn.tool_calls)
     return response.replace(parts=tuple(_owned(part, provider, model) for part in parts))
 
 
@@ -279,8 +279,8 @@ def _written(message: Message) -> list[BaseMessage]:
         for part in message.parts
         if isinstance(part, ToolResult)
     ]
-    said = [part for part in message.parts if not isinstance(part, ToolResult)]
-    return [*results, HumanMessage(_shown(said))] if said or not results else results
+    spoken = [part for part in message.parts if not isinstance(part, ToolResult)]
+    return [*results, HumanMessage(_shown(spoken))] if spoken or not results else results
 
 
 def _as_response(message: Message) -> Response:
@@ -308,5 +308,5 @@ def _shown(content: Iterable[Part | str]) -> Any:
 def _block(item: Part | str) -> Any:
     if isinstance(item, str):
         return item
-    own = isinstance(item, Opaque) and isinstance(item.value, dict)
-    return item.value if isinstance(item, Opaque) and own else plain_block(item)
+    is_block = isinstance(item, Opaque) and isinstance(item.value, dict)
+    return item.value if isinstance(item, Opaque) and is_block else plain_block(item)

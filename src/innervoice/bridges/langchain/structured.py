@@ -113,10 +113,10 @@ def _form(schema: Any, method: Method, *, strict: bool | None) -> dict[str, Any]
     if method == "json_mode":
         return {"type": "json_object"}
     if method != "json_schema":
-        known = "function_calling, json_schema, json_mode"
-        raise UsageError(f"method must be one of {known}, not {method!r}")
-    made = dict(convert_to_json_schema(schema, strict=strict))
-    inner = {"name": made.pop("title", "answer"), "schema": made}
+        methods = "function_calling, json_schema, json_mode"
+        raise UsageError(f"method must be one of {methods}, not {method!r}")
+    json_schema = dict(convert_to_json_schema(schema, strict=strict))
+    inner = {"name": json_schema.pop("title", "answer"), "schema": json_schema}
     if strict is not None:
         inner["strict"] = strict
     return {"type": "json_schema", "json_schema": inner}

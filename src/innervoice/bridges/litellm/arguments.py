@@ -388,13 +388,13 @@ class PairedMessages(NamedTuple):
 
 def paired(messages: Iterable[Any]) -> PairedMessages:
     """The messages, with missing ids filled in; a result gets the id of the first call that has no result yet."""
-    made: list[Any] = []
+    messages_paired: list[Any] = []
     open_calls: list[Any] = []
     added = 0
     for message in map(plain, messages):
         if _lacks_ids(message):
             added += 1
-            message = _with_ids(message, len(made))  # noqa: PLW2901 - the same message, completed
+            message = _with_ids(message, len(messages_paired))  # noqa: PLW2901 - the same message, completed
         if calls := as_list(as_dict(message).get("tool_calls")):
             open_calls = [as_dict(call).get("id") for call in calls]
         if as_dict(message).get("role") == "tool":
@@ -402,8 +402,8 @@ def paired(messages: Iterable[Any]) -> PairedMessages:
                 added += 1
                 message = {**message, "tool_call_id": open_calls[0]}  # noqa: PLW2901
             open_calls = [name for name in open_calls if name != message.get("tool_call_id")]
-        made.append(message)
-    return PairedMessages(made, added)
+        messages_paired.append(message)
+    return PairedMessages(messages_paired, added)
 
 
 def _lacks_ids(message: Any) -> bool:

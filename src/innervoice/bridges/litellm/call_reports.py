@@ -31,8 +31,8 @@ _warned: set[str] = set()
 
 def report_of(attempts: Attempts, messages: Any, *, is_async: bool) -> Report:
     """The report of an attempt, after its start was reported."""
-    own = attempts.callbacks
-    heard = {name: [*(flag(name) or ()), *(own[name] or ())] for name in CALLBACKS}
+    callbacks = attempts.callbacks
+    heard = {name: [*(flag(name) or ()), *(callbacks[name] or ())] for name in CALLBACKS}
     if is_async:
         for name, late in zip(CALLBACKS[1:], _ASYNC, strict=True):
             heard[name] += [item for item in flag(late) or () if item not in heard[name]]
@@ -158,9 +158,9 @@ class Report:
     @staticmethod
     async def _arun(callback: Any, *arguments: Any) -> None:
         try:
-            made = callback(*arguments)
-            if inspect.isawaitable(made):
-                await made
+            result = callback(*arguments)
+            if inspect.isawaitable(result):
+                await result
         except Exception:  # noqa: BLE001 - the same
             _log(callback)
 
@@ -174,7 +174,7 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
         model, provider = target.model, target.provider
     except InnervoiceError:
         pass
-    asked = {
+    parameters = {
         name: value
         for name, value in options.items()
         if value is not None and (name in FIELDS or is_openai(name))
@@ -184,8 +184,8 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
         "model": model,
         "messages": messages,
         "input": messages,
-        "optional_params": asked,
-        **asked,
+        "optional_params": parameters,
+        **parameters,
         "stream": bool(options.get("stream")),
         "user": options.get("user"),
         "custom_llm_provider": provider,
@@ -199,7 +199,7 @@ def _facts(model: str, messages: Any, options: dict[str, Any], *, is_async: bool
             "acompletion": is_async,
             "litellm_call_id": call_id,
         },
-        "additional_args": {"complete_input_dict": plain(asked)},
+        "additional_args": {"complete_input_dict": plain(parameters)},
         "start_time": _now(),
         "log_event_type": "pre_api_call",
     }

@@ -38,10 +38,10 @@ def stream_chunk_builder(
 
     Usage is what a chunk reports; if none does, tokens are counted, for the prompt in `messages`.
     """
-    given = list(chunks)
-    if not given:
+    chunk_list = list(chunks)
+    if not chunk_list:
         return None
-    dumped = [as_dict(plain(chunk)) for chunk in given]
+    dumped = [as_dict(plain(chunk)) for chunk in chunk_list]
     built: dict[int, _ChoiceBuilder] = {}
     for chunk in dumped:
         for choice in map(as_dict, as_list(chunk.get("choices"))):
@@ -49,19 +49,22 @@ def stream_chunk_builder(
     answers = [built[index] for index in sorted(built)] or [_ChoiceBuilder()]
     choices = [answer.choice(number) for number, answer in enumerate(answers)]
     head = dumped[0]
-    made = ModelResponse(
+    response = ModelResponse(
         id=head.get("id"),
         created=head.get("created"),
         model=next((chunk["model"] for chunk in dumped if chunk.get("model")), None),
         choices=choices,
         system_fingerprint=head.get("system_fingerprint"),
-        usage=_usage(given, dumped) or _counted(choices, messages, str(head.get("model") or "")),
+        usage=_usage(chunk_list, dumped)
+        or _counted(choices, messages, str(head.get("model") or "")),
     )
-    for chunk in given:
+    for chunk in chunk_list:
         hidden = getattr(chunk, "_hidden_params", None)
         if isinstance(hidden, dict):
-            made._hidden_params.update({name: hidden[name] for name in hidden if name != "usage"})
-    return made
+            response._hidden_params.update(
+                {name: hidden[name] for name in hidden if name != "usage"}
+            )
+    return response
 
 
 class _ChoiceBuilder:
@@ -135,9 +138,9 @@ class _ChoiceBuilder:
         for name, value in fields.items():
             if name == "thinking_blocks":
                 continue  # litellm repeats them here
-            known = self._fields.get(name)
+            before = self._fields.get(name)
             self._fields[name] = (
-                [*known, *value] if isinstance(known, list) and isinstance(value, list) else value
+                [*before, *value] if isinstance(before, list) and isinstance(value, list) else value
             )
 
     def choice(self, number: int) -> Choices:
@@ -146,8 +149,8 @@ class _ChoiceBuilder:
 
     def _blocks_of(self, turn: Turn | None) -> list[dict[str, Any]]:
         """The original blocks: without signatures, only the stored turn knows where each one ends."""
-        known = thinking_blocks_of(turn) if turn is not None else []
-        return known if _text_of(known) == _text_of(self._blocks) else self._blocks
+        blocks = thinking_blocks_of(turn) if turn is not None else []
+        return blocks if _text_of(blocks) == _text_of(self._blocks) else self._blocks
 
     def _members(self) -> dict[str, Any]:
         turn = stored_turn(self._fields[KEY]) if KEY in self._fields else None
@@ -177,9 +180,9 @@ def _usage(chunks: list[Any], dumped: list[dict[str, Any]]) -> Usage | None:
         return Usage(**reported[-1])
     for chunk in reversed(chunks):
         hidden = getattr(chunk, "_hidden_params", None)
-        known = hidden.get("usage") if isinstance(hidden, dict) else None
-        if isinstance(known, Usage):
-            return known
+        usage = hidden.get("usage") if isinstance(hidden, dict) else None
+        if isinstance(usage, Usage):
+            return usage
     return None
 
 

@@ -69,8 +69,8 @@ class Chunker:
         block = self._block(event)
         if thinking or block:
             # A block has the text of its part; `reasoning_content` also has the separator between two parts.
-            shown = {"thinking_blocks": [block]} if block else {}
-            deltas.append({"reasoning_content": "".join(thinking), **shown})
+            members = {"thinking_blocks": [block]} if block else {}
+            deltas.append({"reasoning_content": "".join(thinking), **members})
         deltas += [{"content": piece} for piece in text if piece]
         if (called := self._called(event)) is not None:
             deltas.append({"tool_calls": [called]})
@@ -98,8 +98,8 @@ class Chunker:
             case PartStart(part=ToolCall() as call):
                 index = self._calls.setdefault(event.index, len(self._calls))
                 function = {"name": call.name, "arguments": ""}
-                shown = self._ids.of(call.id)
-                return {"index": index, "id": shown, "type": "function", "function": function}
+                call_id = self._ids.of(call.id)
+                return {"index": index, "id": call_id, "type": "function", "function": function}
             case ToolCallDelta() if event.index in self._calls:
                 self._sent.add(event.index)
                 function = {"arguments": event.arguments}

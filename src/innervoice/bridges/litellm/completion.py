@@ -40,13 +40,13 @@ def completion(
     while True:
         report = report_of(attempts, messages, is_async=False)
         try:
-            made = _completed(attempts.model, messages, attempts.options)
+            response = _completed(attempts.model, messages, attempts.options)
         except Exception as error:
             report.failed(error)
             if not attempts.go_on(error):
                 raise
         else:
-            return report.succeeded(made)  # type: ignore[no-any-return]
+            return report.succeeded(response)  # type: ignore[no-any-return]
 
 
 async def acompletion(
@@ -57,13 +57,13 @@ async def acompletion(
     while True:
         report = report_of(attempts, messages, is_async=True)
         try:
-            made = await _acompleted(attempts.model, messages, attempts.options)
+            response = await _acompleted(attempts.model, messages, attempts.options)
         except Exception as error:
             await report.afailed(error)
             if not attempts.go_on(error):
                 raise
         else:
-            return await report.asucceeded(made)  # type: ignore[no-any-return]
+            return await report.asucceeded(response)  # type: ignore[no-any-return]
 
 
 _FIRST = ("model", "messages")
@@ -131,9 +131,9 @@ def _call(model: str, messages: Sequence[Any] | None, options: dict[str, Any]) -
 
 
 def _answered(response: Response, call: CompletionCall, began: float) -> ModelResponse:
-    made = model_response(response, call)
-    made._response_ms = (time.monotonic() - began) * 1000
-    return made
+    result = model_response(response, call)
+    result._response_ms = (time.monotonic() - began) * 1000
+    return result
 
 
 def _streamed(chunks: Any, call: CompletionCall) -> CustomStreamWrapper:

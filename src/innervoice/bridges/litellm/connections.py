@@ -56,9 +56,9 @@ async def async_client_of(call: CompletionCall) -> Any:
 
 async def close_litellm_async_clients() -> None:
     """Closes the connections of this event loop; the next call opens new ones."""
-    known = _pools.pop(_loop(), None)
-    if known:
-        await known[1].aclose()
+    pool = _pools.pop(_loop(), None)
+    if pool:
+        await pool[1].aclose()
 
 
 class _Listening:
@@ -105,12 +105,12 @@ def _shared() -> Any:
 
 async def _shared_async() -> Any:
     loop = _loop()
-    known = _pools.get(loop)
-    if known is None:
-        made = import_module("httpx2").AsyncClient(limits=_limits())
-        known = _pools[loop] = (made, _keeper(made))
-        await anext(known[1])
-    return known[0]
+    pool = _pools.get(loop)
+    if pool is None:
+        new_client = import_module("httpx2").AsyncClient(limits=_limits())
+        pool = _pools[loop] = (new_client, _keeper(new_client))
+        await anext(pool[1])
+    return pool[0]
 
 
 async def _keeper(http: Any) -> AsyncGenerator[None]:
@@ -163,14 +163,14 @@ def get_secret(secret_name: str, default_value: Any = None) -> Any:
 
 def get_secret_str(secret_name: str, default_value: Any = None) -> str | None:
     """The same, if it is a text."""
-    found = get_secret(secret_name, default_value)
-    return found if isinstance(found, str) else None
+    value = get_secret(secret_name, default_value)
+    return value if isinstance(value, str) else None
 
 
 def get_secret_bool(secret_name: str, default_value: bool | None = None) -> bool | None:
     """The same as a boolean; the default for any other text."""
-    found = get_secret(secret_name)
-    return default_value if found is None else _WORDS.get(found.lower(), default_value)
+    value = get_secret(secret_name)
+    return default_value if value is None else _WORDS.get(value.lower(), default_value)
 
 
 def load_credentials_from_list(kwargs: dict[str, Any]) -> None:

@@ -78,17 +78,17 @@ def completion_cost(
         custom_llm_provider = custom_llm_provider or hidden.get("custom_llm_provider")
         model = model or completion_response["model"]
         usage = completion_response.get("usage")
-        made = _chat_usage(usage)
+        counts = _chat_usage(usage)
     else:
         source = {"messages": list(messages)} if messages else {"text": prompt}
         counted = token_counter(model=model or "", **source)
-        made = Usage(counted, token_counter(model=model or "", text=completion))
+        counts = Usage(counted, token_counter(model=model or "", text=completion))
     return sum(
         cost_per_token(
             model=model or "",
             custom_llm_provider=custom_llm_provider,
             custom_cost_per_token=custom_cost_per_token,
-            usage_object=made,
+            usage_object=counts,
             service_tier=service_tier,
         )
     )
@@ -112,7 +112,7 @@ class _Tier:
 
     def __init__(self, prices: dict[str, Any], prompt: int, service: str | None) -> None:
         self._prices = prices
-        bounds = [int(found[1]) for name in prices if (found := _ABOVE.fullmatch(name))]
+        bounds = [int(match[1]) for name in prices if (match := _ABOVE.fullmatch(name))]
         passed = [bound for bound in bounds if prompt > bound * 1000]
         above = f"_above_{max(passed)}k_tokens" if passed else ""
         tier = f"_{service}" if service in ("priority", "flex") else ""
@@ -120,16 +120,16 @@ class _Tier:
 
     def price(self, name: str, default: float = 0.0) -> float:
         """The price for this tier, or else for the closest tier that has one."""
-        found = (self._prices.get(name + ending) for ending in self._endings)
-        return float(next((price for price in found if price is not None), default))
+        prices = (self._prices.get(name + ending) for ending in self._endings)
+        return float(next((price for price in prices if price is not None), default))
 
 
 def _prices_of(model: str, provider: str | None) -> dict[str, Any] | None:
     """The model's row; None if the model is unknown or its row has no price."""
-    found = entry_of(model, provider)
-    if found is None:
+    entry = entry_of(model, provider)
+    if entry is None:
         return None
-    facts = found[1]
+    facts = entry[1]
     priced = facts.get(_INPUT) is not None or facts.get(_OUTPUT) is not None
     return facts if priced or facts.get("source") != OURS else None
 
@@ -147,13 +147,13 @@ def _elsewhere(model: str, provider: str | None, counts: dict[str, int]) -> tupl
         prices = import_module("genai_prices")
     except ImportError:
         raise _unpriced(model, provider) from None
-    asked = prices.Usage(**{name: count for name, count in counts.items() if count})
+    usage_there = prices.Usage(**{name: count for name, count in counts.items() if count})
     who = PROVIDERS.get(target.provider, target.provider)
     try:
-        found = prices.calc_price(asked, model_ref=target.model, provider_id=who)
+        price = prices.calc_price(usage_there, model_ref=target.model, provider_id=who)
     except LookupError:
         raise _unpriced(model, provider) from None
-    return float(found.input_price), float(found.output_price)
+    return float(price.input_price), float(price.output_price)
 
 
 def _unpriced(model: str, provider: str | None) -> ModelNotMappedError:

@@ -63,7 +63,7 @@ class CustomCall:
         self._handler, self._provider, self._model = handler, provider, model
         self._stream = bool(options.get("stream"))
         base = options.get("api_base") or options.get("base_url")
-        asked = {name: value for name, value in options.items() if name not in _NOT_OPTIONAL}
+        parameters = {name: value for name, value in options.items() if name not in _NOT_OPTIONAL}
         headers = {**(options.get("headers") or {}), **(options.get("extra_headers") or {})}
         self._messages = list(messages or ())
         self._arguments = {
@@ -75,7 +75,9 @@ class CustomCall:
             "encoding": None,
             "api_key": options.get("api_key"),
             "logging_obj": None,
-            "optional_params": {name: value for name, value in asked.items() if value is not None},
+            "optional_params": {
+                name: value for name, value in parameters.items() if value is not None
+            },
             "litellm_params": {"metadata": options.get("metadata") or {}, "api_base": base},
             "logger_fn": None,
             "headers": headers,

@@ -79,12 +79,12 @@ def exception_of(
         response = ErrorResponse(status, getattr(error, "body", None) or "", headers)
     facts = {"message": text, "llm_provider": provider, "model": model}
     if kind is errors.APIError:
-        made: LitellmError = errors.APIError(status or 500, text, provider, model)
+        mapped: LitellmError = errors.APIError(status or 500, text, provider, model)
     else:
-        made = kind(**facts)
+        mapped = kind(**facts)
     if response is not None:
-        made.response = response
-    return made
+        mapped.response = response
+    return mapped
 
 
 def exception_of_status(
@@ -105,12 +105,14 @@ def _kind_of(error: ours.InnervoiceError) -> type[LitellmError]:
     status = error.status if isinstance(error, ours.ProviderError) else None
     kind = _BY_STATUS.get(status) if is_answer and status else None
     if kind is None or (status is not None and status < 400):
-        kind = next((kind for own, kind in _BY_KIND if isinstance(error, own)), errors.APIError)
+        kind = next(
+            (kind for our_error, kind in _BY_KIND if isinstance(error, our_error)), errors.APIError
+        )
     if kind is errors.BadRequestError and is_answer:
-        said = f"{getattr(error, 'code', '')} {_text_of(error)}"
-        if _CONTEXT.search(said):
+        words = f"{getattr(error, 'code', '')} {_text_of(error)}"
+        if _CONTEXT.search(words):
             return errors.ContextWindowExceededError
-        if _POLICY.search(said):
+        if _POLICY.search(words):
             return errors.ContentPolicyViolationError
     return kind
 

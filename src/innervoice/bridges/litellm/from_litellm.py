@@ -87,10 +87,10 @@ def _message(message: Any, dialect: str) -> Message:
         raise UsageError(f"a message must be a dict with a role, not {type(message).__name__}")
     if message.get("role") == "assistant":
         return _turn(message, dialect)
-    known = {name: value for name, value in message.items() if name != "cache_control"}
-    if isinstance(known.get("tool_call_id"), str):
-        known["tool_call_id"] = known["tool_call_id"].partition(SEAL_IN_ID)[0]
-    read = _as_chat(known)
+    members = {name: value for name, value in message.items() if name != "cache_control"}
+    if isinstance(members.get("tool_call_id"), str):
+        members["tool_call_id"] = members["tool_call_id"].partition(SEAL_IN_ID)[0]
+    read = _as_chat(members)
     if dialect in _CHAT:
         return read
     if read.role == "system":
@@ -117,8 +117,8 @@ def _portable(part: Part, dialect: str) -> Part:
             return part.replace(content=inner)
         case Text(origin=Origin() as origin) if isinstance(block, dict):
             # Anthropic has the same block for text with `cache_control`.
-            kept = origin.replace(dialect=dialect) if dialect == "anthropic" else None
-            return part.replace(origin=kept)
+            portable_origin = origin.replace(dialect=dialect) if dialect == "anthropic" else None
+            return part.replace(origin=portable_origin)
         case Media():
             return _with_type(part, as_dict(block))
         case Opaque(value={"type": "file", "file": {"file_id": str(url), **rest}}) if "://" in url:
@@ -146,9 +146,9 @@ def _with_type(part: Media, block: dict[str, Any]) -> Media:
 
 def _media(url: str, declared: object) -> Media:
     mime = declared if isinstance(declared, str) else None
-    found = _DATA_URL.fullmatch(url)
-    if found:
-        return Media(found[1] or mime, found[2])
+    match = _DATA_URL.fullmatch(url)
+    if match:
+        return Media(match[1] or mime, match[2])
     if "://" in url:
         return Media(mime, url=url)
     return Media(mime, url)
@@ -158,26 +158,26 @@ def _media(url: str, declared: object) -> Media:
 
 
 def _turn(message: dict[str, Any], dialect: str) -> Message:
-    kept = as_dict(message.get("provider_specific_fields")).get(KEY)
-    stored = stored_turn(kept) if kept is not None else None
+    carried = as_dict(message.get("provider_specific_fields")).get(KEY)
+    stored = stored_turn(carried) if carried is not None else None
     if stored is None:
         return _shown_turn(message, dialect)
-    shown = members_of(stored)
-    edited = {name for name in shown if name in message and _differs(name, message, shown)}
+    members = members_of(stored)
+    edited = {name for name in members if name in message and _differs(name, message, members)}
     if not edited - {"role", "provider_specific_fields"}:
         return stored
     return _edited(stored, _shown_turn(message, dialect), edited)
 
 
 def _differs(name: str, message: dict[str, Any], shown: dict[str, Any]) -> bool:
-    current, known = message[name], shown[name]
+    current, before = message[name], shown[name]
     if name == "content":
-        return _text_of(current) != _text_of(known)
+        return _text_of(current) != _text_of(before)
     if name == "tool_calls":
         return [_call_facts(call) for call in as_list(current)] != [
-            _call_facts(call) for call in as_list(known)
+            _call_facts(call) for call in as_list(before)
         ]
-    return bool((current or None) != known)
+    return bool((current or None) != before)
 
 
 def _text_of(content: Any) -> str:
@@ -207,13 +207,13 @@ def _edited(stored: Message, shown: Message, edited: set[str]) -> Message:
 
 def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Part]:
     """The reasoning of an edited turn; blocks are signed as a sequence, so an edit to one invalidates all seals."""
-    known, now = _of(Thinking, stored), _of(Thinking, shown)
+    before, now = _of(Thinking, stored), _of(Thinking, shown)
     if edited & {"thinking_blocks", "reasoning_items"}:
         return [
             part.replace(origin=None) if part.origin and part.origin.seals else part for part in now
         ]
-    sealed = any(part.origin and part.origin.seals for part in known)
-    return now if "reasoning_content" in edited and not sealed else known
+    sealed = any(part.origin and part.origin.seals for part in before)
+    return now if "reasoning_content" in edited and not sealed else before
 
 
 def _of(kind: type[Part], turn: Message) -> list[Part]:
@@ -223,18 +223,18 @@ def _of(kind: type[Part], turn: Message) -> list[Part]:
 def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
     """A turn read from its visible members alone."""
     fields = as_dict(message.get("provider_specific_fields"))
-    said = {name: message[name] for name in _SPOKEN if message.get(name) is not None}
-    said.setdefault("content", message.get("content"))
-    if fields.get("reasoning_details") and "reasoning_details" not in said:
-        said["reasoning_details"] = fields["reasoning_details"]
+    spoken = {name: message[name] for name in _SPOKEN if message.get(name) is not None}
+    spoken.setdefault("content", message.get("content"))
+    if fields.get("reasoning_details") and "reasoning_details" not in spoken:
+        spoken["reasoning_details"] = fields["reasoning_details"]
     thoughts = _thoughts(message, dialect)
     if thoughts:
         for name in ("reasoning_content", "reasoning"):
-            said.pop(name, None)
+            spoken.pop(name, None)
     calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
     if calls:
-        said["tool_calls"] = [_bare_call(call) for call in calls]
-    turn = _as_chat(said)
+        spoken["tool_calls"] = [_bare_call(call) for call in calls]
+    turn = _as_chat(spoken)
     signatures = [_signature_of(call, dialect) for call in calls]
     parts = _signed(list(turn.parts), signatures, as_list(fields.get("thought_signatures")))
     return turn.replace(parts=(*thoughts, *parts))
@@ -242,13 +242,13 @@ def _shown_turn(message: dict[str, Any], dialect: str) -> Message:
 
 def _thoughts(message: dict[str, Any], dialect: str) -> list[Part]:
     blocks = [as_dict(block) for block in as_list(message.get("thinking_blocks"))]
-    found = [_thinking(block, dialect) for block in blocks]
+    thoughts = [_thinking(block, dialect) for block in blocks]
     for item in map(as_dict, as_list(message.get("reasoning_items"))):
         entries = [as_dict(entry).get("text") for entry in as_list(item.get("summary"))]
         text = "\n\n".join(entry for entry in entries if isinstance(entry, str))
         origin = Origin(dialect="openai-responses", block=item, item=str(item.get("id") or "item"))
-        found.append(Thinking(text, "summary" if text else "hidden", origin=origin))
-    return [part for part in found if part is not None]
+        thoughts.append(Thinking(text, "summary" if text else "hidden", origin=origin))
+    return [part for part in thoughts if part is not None]
 
 
 def _thinking(block: dict[str, Any], dialect: str) -> Part | None:
@@ -257,17 +257,17 @@ def _thinking(block: dict[str, Any], dialect: str) -> Part | None:
     match block.get("type"):
         case "redacted_thinking":
             data = block.get("data")
-            made = {"reasoningContent": {"redactedContent": data}} if converse else block
+            wire_block = {"reasoningContent": {"redactedContent": data}} if converse else block
             seal = "reasoningContent.redactedContent" if converse else "data"
         case "thinking":
             inner = {"text": text, "signature": block.get("signature")}
-            made = {"reasoningContent": {"reasoningText": inner}} if converse else block
+            wire_block = {"reasoningContent": {"reasoningText": inner}} if converse else block
             seal = "reasoningContent.reasoningText.signature" if converse else "signature"
         case _:
             return None
     source = "bedrock-converse" if converse else "anthropic"
     sealed = bool(block.get("signature") or block.get("data"))
-    origin = Origin(dialect=source, block=made, seals=(seal,) if sealed else ())
+    origin = Origin(dialect=source, block=wire_block, seals=(seal,) if sealed else ())
     return Thinking(text, "full" if text else "hidden", origin=origin)
 
 
@@ -293,14 +293,14 @@ def _signature_of(call: dict[str, Any], dialect: str) -> str | None:
 def _signed(parts: list[Part], of_calls: list[str | None], of_all: list[Any]) -> list[Part]:
     """The parts, with Gemini's signatures on the parts that they belong to."""
     calls = iter(of_calls)
-    made: list[Part] = []
+    signed_parts: list[Part] = []
     for part in parts:
         signature = next(calls, None) if isinstance(part, ToolCall) else None
-        made.append(_signed_call(part, signature) if isinstance(part, ToolCall) else part)
-    if of_all and not of_calls and made and isinstance(made[-1], Text):
-        block = {"text": made[-1].text, "thoughtSignature": of_all[-1]}
-        made[-1] = made[-1].replace(origin=_gemini(block))
-    return made
+        signed_parts.append(_signed_call(part, signature) if isinstance(part, ToolCall) else part)
+    if of_all and not of_calls and signed_parts and isinstance(signed_parts[-1], Text):
+        block = {"text": signed_parts[-1].text, "thoughtSignature": of_all[-1]}
+        signed_parts[-1] = signed_parts[-1].replace(origin=_gemini(block))
+    return signed_parts
 
 
 def _signed_call(call: ToolCall, signature: str | None) -> ToolCall:

@@ -44,9 +44,9 @@ class LitellmObject:
 
     def __init_subclass__(cls) -> None:
         annotated = inspect.get_annotations(cls).items()
-        own = {name: kind for name, kind in annotated if not str(kind).startswith("ClassVar")}
-        cls.model_fields = {**cls.model_fields, **own}
-        cls.declared = cls.declared | own.keys()
+        fields = {name: kind for name, kind in annotated if not str(kind).startswith("ClassVar")}
+        cls.model_fields = {**cls.model_fields, **fields}
+        cls.declared = cls.declared | fields.keys()
 
     def __init__(self, **members: Any) -> None:
         self.__dict__.update(members)
@@ -174,11 +174,11 @@ class LitellmObject:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        shown = ", ".join(
+        members = ", ".join(
             f"{name}={size_of(value) if value and name in _SEALED else repr(value)}"
             for name, value in self.items()
         )
-        return f"{type(self).__name__}({shown})"
+        return f"{type(self).__name__}({members})"
 
 
 def plain(value: Any, *, exclude_none: bool = False) -> Any:

@@ -52,8 +52,8 @@ def members_of(turn: Message) -> dict[str, Any]:
         fields["thought_signatures"] = signatures
     if refusal := _refusal(turn):
         fields["refusal"] = refusal
-    if kept := kept_turn(turn):
-        fields[KEY] = kept
+    if carried := kept_turn(turn):
+        fields[KEY] = carried
     members["provider_specific_fields"] = fields or None
     return members
 
@@ -134,8 +134,8 @@ def thought_signature(part: Part) -> str | None:
 
 def thinking_blocks_of(turn: Message) -> list[dict[str, Any]]:
     """The thinking blocks of Claude, and those of Gemini in the same form."""
-    found = (thinking_block(part) for part in turn.parts if isinstance(part, Thinking))
-    return [block for block in found if block]
+    blocks = (thinking_block(part) for part in turn.parts if isinstance(part, Thinking))
+    return [block for block in blocks if block]
 
 
 def thinking_block(part: Thinking) -> dict[str, Any] | None:

@@ -44,8 +44,8 @@ _USAGE = {"prompt_tokens": 10, "completion_tokens": 20, "total_tokens": 30}
 
 def wants_mock(options: dict[str, Any]) -> bool:
     """Whether the caller requested a mock."""
-    asked = ("mock_response", "mock_tool_calls")
-    return any(options.get(name) is not None for name in asked) or bool(options.get("mock_timeout"))
+    names = ("mock_response", "mock_tool_calls")
+    return any(options.get(name) is not None for name in names) or bool(options.get("mock_timeout"))
 
 
 def mock_completion(
@@ -79,12 +79,12 @@ def mock_completion(
         choices = [
             Choices("stop", number, Message(text, tool_calls=calls)) for number in range(count)
         ]
-        made = ModelResponse(
+        response = ModelResponse(
             model=call.target.model, choices=choices, usage=_USAGE, response_ms=0.0
         )
-        cost = cost_of(call, None, made["usage"])
-        made._hidden_params.update(call_facts(call), response_cost=cost, notes=call.notes)
-        return made
+        cost = cost_of(call, None, response["usage"])
+        response._hidden_params.update(call_facts(call), response_cost=cost, notes=call.notes)
+        return response
     provider = call.target.provider
     wrapper = CustomStreamWrapper(_MockStream(call, text, calls), call.target.model, None, provider)
     wrapper.messages = call.original_messages

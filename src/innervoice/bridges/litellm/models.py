@@ -108,10 +108,10 @@ def register_model(model_cost: str | dict[str, Any], **_: Any) -> dict[str, Any]
     added: dict[str, Any] = json.loads(model_cost) if isinstance(model_cost, str) else model_cost
     registry: dict[str, Any] = flag("model_cost")
     for model, facts in added.items():
-        known = {**registry.get(model, {}), **facts}
-        if known.get("source") == OURS and "source" not in facts and _has_price(facts):
-            del known["source"]
-        registry[model] = known
+        entry = {**registry.get(model, {}), **facts}
+        if entry.get("source") == OURS and "source" not in facts and _has_price(facts):
+            del entry["source"]
+        registry[model] = entry
     return added
 
 
@@ -154,36 +154,36 @@ def get_model_info(
 
     A registered model without a price costs 0, as in litellm; the rows of models.toml have None, for unknown.
     """
-    found = entry_of(model, custom_llm_provider)
-    if found is None:
+    entry = entry_of(model, custom_llm_provider)
+    if entry is None:
         raise ModelNotMappedError(
             f"This model isn't mapped yet. model={model}, custom_llm_provider={custom_llm_provider}."
             " Register it with register_model"
         )
-    name, facts = found
-    made = {**_BLANK, **facts, "key": name}
+    name, facts = entry
+    info = {**_BLANK, **facts, "key": name}
     for cost in _COSTS[:2] if facts.get("source") != OURS else ():
-        made[cost] = made[cost] or 0
-    made.setdefault("supported_openai_params", get_supported_openai_params(name))
-    return made
+        info[cost] = info[cost] or 0
+    info.setdefault("supported_openai_params", get_supported_openai_params(name))
+    return info
 
 
 def get_max_tokens(model: str) -> int | None:
     """The maximum output tokens of a model; raises `ModelNotMappedError` for an unregistered one."""
-    found = entry_of(model)
-    if found is None:
+    entry = entry_of(model)
+    if entry is None:
         raise ModelNotMappedError(
             f"Model {model} isn't mapped yet. Register it with register_model"
         )
-    facts = found[1]
+    facts = entry[1]
     most = facts.get("max_output_tokens")
     limit: int | None = facts.get("max_tokens") if most is None else most
     return limit
 
 
 def _supports(ability: str, model: str, provider: str | None) -> bool:
-    found = entry_of(model, provider)
-    return bool(found and found[1].get(f"supports_{ability}"))
+    entry = entry_of(model, provider)
+    return bool(entry and entry[1].get(f"supports_{ability}"))
 
 
 def supports_vision(model: str, custom_llm_provider: str | None = None) -> bool:
@@ -238,8 +238,8 @@ def supports_web_search(model: str, custom_llm_provider: str | None = None) -> b
 
 def supports_reasoning(model: str, custom_llm_provider: str | None = None) -> bool:
     """Whether the model reasons: as registered, or else according to catalog/models.toml."""
-    found = entry_of(model, custom_llm_provider)
-    registered = found[1].get("supports_reasoning") if found else None
+    entry = entry_of(model, custom_llm_provider)
+    registered = entry[1].get("supports_reasoning") if entry else None
     if registered is not None:
         return bool(registered)
     try:

@@ -187,16 +187,16 @@ def get_supported_openai_params(
         return None
     dialect = target.dialect()
     places = _PLACES["openai-chat" if target.host in TWO_DIALECTS else dialect]
-    found = [*_GENERAL, *_TOOLS, "response_format", "extra_headers", *places]
+    supported = [*_GENERAL, *_TOOLS, "response_format", "extra_headers", *places]
     if dialect in ("openai-chat", "openai-responses", "mistral"):
-        found.append("stream_options")
+        supported.append("stream_options")
     if reasons(target, dialect):
-        found += ["reasoning_effort", "thinking"]
+        supported += ["reasoning_effort", "thinking"]
         row = model_row_of(target.model, target.host, dialect)
         refused = row.refuses_always if row else ()
-        found = [name for name in found if name not in refused]
+        supported = [name for name in supported if name not in refused]
     absent = (*_LEAST.get(dialect, ()), *(_TOOLS if _is_unknown(target, dialect) else ()))
-    return [name for name in found if name not in absent]
+    return [name for name in supported if name not in absent]
 
 
 def _is_unknown(target: ResolvedModel, dialect: str) -> bool:
@@ -215,16 +215,18 @@ def get_optional_params(
     """The parameters that the provider supports; raises for others, or drops them with `drop_params=True`."""
     from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - circular import
 
-    known = get_supported_openai_params(model, custom_llm_provider) or []
+    supported = get_supported_openai_params(model, custom_llm_provider) or []
     if custom_llm_provider in _BY_MODEL and not supports_function_calling(
         model, custom_llm_provider
     ):
-        known = [name for name in known if name not in _TOOLS]
-    asked = {name: value for name, value in given.items() if value is not None}
-    refused = [name for name in asked if name not in known and (is_openai(name) or name in FIELDS)]
+        supported = [name for name in supported if name not in _TOOLS]
+    requested = {name: value for name, value in given.items() if value is not None}
+    refused = [
+        name for name in requested if name not in supported and (is_openai(name) or name in FIELDS)
+    ]
     if refused and not drop_params:
         raise unsupported(refused, custom_llm_provider, model)
-    return {name: value for name, value in asked.items() if name not in refused}
+    return {name: value for name, value in requested.items() if name not in refused}
 
 
 def unsupported(
@@ -374,8 +376,8 @@ def signature_of(first: Sequence[str], order: Sequence[str]) -> Signature:
     """A signature with every parameter by its name; some programs pass on only the parameters that they find in it."""
     required, *others = [*first, *order]
     head = [Parameter(required, Parameter.POSITIONAL_OR_KEYWORD)]
-    named = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in others]
-    return Signature([*head, *named, Parameter("kwargs", Parameter.VAR_KEYWORD)])
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None) for name in others]
+    return Signature([*head, *parameters, Parameter("kwargs", Parameter.VAR_KEYWORD)])
 
 
 # ---- Arguments of a call that are settings of litellm itself, and why each is left out of the request.

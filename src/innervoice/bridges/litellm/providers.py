@@ -169,8 +169,8 @@ def _host_of(provider: str) -> str | None:
 
 def _at_api(host: str | None, model: str) -> tuple[str | None, str]:
     """The host with the API that a name asks for, and the name without that; Converse for families whose InvokeModel we do not have."""
-    for (asked, prefix), other in _APIS.items():
-        if host == asked and model.startswith(prefix):
+    for (name_here, prefix), other in _APIS.items():
+        if host == name_here and model.startswith(prefix):
             name = model.removeprefix(prefix)
             row = host_of(other)
             return (other if row and is_served(name, row) else host), name

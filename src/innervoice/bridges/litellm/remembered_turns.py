@@ -62,17 +62,17 @@ class Continuation(NamedTuple):
 
 def continued(messages: Iterable[Any], caller: str) -> Continuation:
     """The messages of a request, with lost reasoning restored."""
-    given = list(messages)
+    sent_messages = list(messages)
     if not flag("remember_turns"):
-        return Continuation(given, 0, None)
-    recalled = MEMORY.recall(map(plain, given), caller)
+        return Continuation(sent_messages, 0, None)
+    recalled = MEMORY.recall(map(plain, sent_messages), caller)
     restored = [
-        _restored(message, known) if known is not None and not _is_sealed(message, known) else None
-        for message, known in recalled.messages
+        _restored(message, turn) if turn is not None and not _is_sealed(message, turn) else None
+        for message, turn in recalled.messages
     ]
-    shown = [message for message, _ in recalled.messages]
-    sent = [found or message for found, message in zip(restored, shown, strict=True)]
-    return Continuation(with_sent_ids(shown, sent), sum(map(bool, restored)), recalled.position)
+    originals = [message for message, _ in recalled.messages]
+    sent = [found or message for found, message in zip(restored, originals, strict=True)]
+    return Continuation(with_sent_ids(originals, sent), sum(map(bool, restored)), recalled.position)
 
 
 def caller_of(settings: Mapping[str, Any], http: Any) -> str:
@@ -101,8 +101,8 @@ def _is_sealed(message: dict[str, Any], known: Message) -> bool:
         or any(message.get(name) for name in _SEALED)
         or any(fields.get(name) for name in _FIELDS)
         or any(
-            _signature(as_dict(call)) not in (None, SKIP, thought_signature(own))
-            for call, own in calls
+            _signature(as_dict(call)) not in (None, SKIP, thought_signature(stored_call))
+            for call, stored_call in calls
         )
     )
 

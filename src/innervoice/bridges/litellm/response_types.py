@@ -347,14 +347,16 @@ class ModelResponseStream(ModelResponseBase):
         usage: Any = None,
         **parameters: Any,
     ) -> None:
-        given = choices if isinstance(choices, (list, tuple)) else [choices or StreamingChoices()]
+        choice_list = (
+            choices if isinstance(choices, (list, tuple)) else [choices or StreamingChoices()]
+        )
         super().__init__(
             id=id or f"chatcmpl-{uuid4()}",
             created=int(time.time()) if created is None else created,
             model=model,
             object="chat.completion.chunk",
             system_fingerprint=parameters.pop("system_fingerprint", None),
-            choices=[build(StreamingChoices, choice) for choice in given],
+            choices=[build(StreamingChoices, choice) for choice in choice_list],
             **without_none(usage=build(Usage, usage)),
             **{name: value for name, value in parameters.items() if name not in _FIXED},
         )

@@ -105,25 +105,25 @@ def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
         schema = {"type": "json_schema", "name": form.__name__, "schema": form.model_json_schema()}
         body["text"] = {"format": schema}
     items = given if isinstance(given, str) else [_item(item) for item in given]
-    known = (*_READ, *_REFUSED, *_LEFT_OUT, "text_format")
-    rest = {name: value for name, value in options.items() if name not in known}
+    names = (*_READ, *_REFUSED, *_LEFT_OUT, "text_format")
+    rest = {name: value for name, value in options.items() if name not in names}
     with translated(options.get("custom_llm_provider"), model):
-        asked = decode_request({"model": model, "input": items, **plain(body)}, _DIALECT)
+        request = decode_request({"model": model, "input": items, **plain(body)}, _DIALECT)
         call = completion_call(model, [], rest)
     for name in _FIELDS:
-        value = getattr(asked, name)
+        value = getattr(request, name)
         if value is not None and value != ():
             call.fields[name] = value
-    left = (name for name in _LEFT_OUT if options.get(name))
-    call.notes.extend(f"{name}: left out, {_LEFT_OUT[name]}" for name in left)
-    call.messages[:] = asked.messages
+    ignored = (name for name in _LEFT_OUT if options.get(name))
+    call.notes.extend(f"{name}: left out, {_LEFT_OUT[name]}" for name in ignored)
+    call.messages[:] = request.messages
     return call
 
 
 def _mock(call: CompletionCall, options: dict[str, Any]) -> Response:
     """The mock of a chat completion, as an answer; raises the mock error."""
-    made: Any = mock_completion(call, options)
-    text, usage = made.choices[0].message.content, made["usage"]
+    mocked: Any = mock_completion(call, options)
+    text, usage = mocked.choices[0].message.content, mocked["usage"]
     counts = Usage(input_tokens=usage.prompt_tokens, output_tokens=usage.completion_tokens)
     return Response(parts=(Text(text),), finish_reason="stop", ended=True, usage=counts)
 
@@ -134,14 +134,14 @@ def _item(item: Any) -> Any:
 
 
 def _written(answer: Response, call: CompletionCall, began: float) -> ResponsesAPIResponse:
-    made = ResponsesAPIResponse(**convert(answer, _DIALECT))
-    made.created_at = time.time()
-    made.model = made.model or call.target.model
+    response = ResponsesAPIResponse(**convert(answer, _DIALECT))
+    response.created_at = time.time()
+    response.model = response.model or call.target.model
     cost = cost_of(call, answer.model, usage_of(answer.usage))
     took = (time.monotonic() - began) * 1000
     facts = hidden_facts(answer, call)
-    made._hidden_params = {**facts, "response_cost": cost, "_response_ms": took}
-    return made
+    response._hidden_params = {**facts, "response_cost": cost, "_response_ms": took}
+    return response
 
 
 # Which models use a Responses API: programs check this before they name a model `<provider>/responses/<model>`.

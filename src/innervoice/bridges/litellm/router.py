@@ -77,20 +77,22 @@ class Router:
 
     def add_deployment(self, deployment: Any) -> dict[str, Any]:
         """Adds one; `model_info` gets an `id` if it has none."""
-        made = dict(deployment)
-        if "model_name" not in made or "model" not in made.get("litellm_params", {}):
+        added = dict(deployment)
+        if "model_name" not in added or "model" not in added.get("litellm_params", {}):
             raise ValueError(
-                f"a deployment needs 'model_name' and 'litellm_params' with 'model'; it has {sorted(made)}"
+                f"a deployment needs 'model_name' and 'litellm_params' with 'model'; it has {sorted(added)}"
             )
-        made["model_info"] = {"id": uuid4().hex, **(made.get("model_info") or {})}
-        self._deployments.append(made)
-        return made
+        added["model_info"] = {"id": uuid4().hex, **(added.get("model_info") or {})}
+        self._deployments.append(added)
+        return added
 
     def delete_deployment(self, id: str) -> dict[str, Any] | None:  # noqa: A002 - litellm's name
         """Removes one by its id, and returns it."""
-        found = next((item for item in self._deployments if item["model_info"]["id"] == id), None)
-        self._deployments = [item for item in self._deployments if item is not found]
-        return found
+        deployment = next(
+            (item for item in self._deployments if item["model_info"]["id"] == id), None
+        )
+        self._deployments = [item for item in self._deployments if item is not deployment]
+        return deployment
 
     @property
     def model_list(self) -> list[dict[str, Any]]:
@@ -110,8 +112,8 @@ class Router:
     def get_model_list(self, model_name: str | None = None) -> list[dict[str, Any]] | None:
         """The deployments of a name, or all; None if there is none."""
         name = self._alias(model_name) if model_name is not None else None
-        found = [item for item in self._deployments if name in (None, item["model_name"])]
-        return found or None
+        deployments = [item for item in self._deployments if name in (None, item["model_name"])]
+        return deployments or None
 
     # ---- calls ---------------------------------------------------------------------------------
 
@@ -138,8 +140,8 @@ class Router:
             deployment = route.deployment()
             try:
                 call = self._function("acompletion")
-                made = await call(messages=messages, **route.options(deployment))
-                return _marked(made, deployment)
+                response = await call(messages=messages, **route.options(deployment))
+                return _marked(response, deployment)
             except LitellmError as error:
                 wait = route.failed(deployment, error)
                 if wait is None:
@@ -162,13 +164,13 @@ class Router:
         return default if value is None else value
 
     def _alias(self, name: str) -> str:
-        found = (self._settings["model_group_alias"] or {}).get(name, name)
-        return str(found["model"] if isinstance(found, dict) else found)
+        alias = (self._settings["model_group_alias"] or {}).get(name, name)
+        return str(alias["model"] if isinstance(alias, dict) else alias)
 
     def _deployment_of(self, model: str) -> dict[str, Any]:
         """One of the deployments of a name that are not cooling down."""
-        known = self.get_model_list(model)
-        if known is None:
+        deployments = self.get_model_list(model)
+        if deployments is None:
             raise BadRequestError(
                 f"no deployment named {model!r} in the router; it has {self.get_model_names()}",
                 model,
@@ -177,7 +179,9 @@ class Router:
         now = time.monotonic()
         with self._lock:
             ready = [
-                item for item in known if self._resting.get(item["model_info"]["id"], 0) <= now
+                item
+                for item in deployments
+                if self._resting.get(item["model_info"]["id"], 0) <= now
             ]
         if not ready:
             raise RouterRateLimitError(model, self._setting("cooldown_time", _COOLDOWN))
@@ -185,14 +189,16 @@ class Router:
 
     def _rest(self, deployment: dict[str, Any]) -> bool:
         """Starts the cooldown of a deployment that failed; returns whether another one of its name is ready."""
-        known = self.get_model_list(deployment["model_name"]) or []
-        if len(known) < 2 or self._setting("disable_cooldowns", False):
-            return len(known) > 1
+        deployments = self.get_model_list(deployment["model_name"]) or []
+        if len(deployments) < 2 or self._setting("disable_cooldowns", False):
+            return len(deployments) > 1
         now = time.monotonic()
         with self._lock:
             until = now + float(self._setting("cooldown_time", _COOLDOWN))
             self._resting[deployment["model_info"]["id"]] = until
-            return any(self._resting.get(item["model_info"]["id"], 0) <= now for item in known)
+            return any(
+                self._resting.get(item["model_info"]["id"], 0) <= now for item in deployments
+            )
 
 
 class _Route:
@@ -203,10 +209,10 @@ class _Route:
         self._retries = options.pop("num_retries", None)
         if self._retries is None:
             self._retries = router._setting("num_retries", _RETRIES)
-        given = options.pop("fallbacks", None)
+        fallbacks = options.pop("fallbacks", None)
         self._lists = {name: router._setting(name, ()) for name in _LISTS}
-        if given is not None:
-            self._lists["fallbacks"] = given
+        if fallbacks is not None:
+            self._lists["fallbacks"] = fallbacks
         self._given = options
         self._left = self._retries
         self._others: list[Any] | None = None
@@ -222,16 +228,16 @@ class _Route:
         timeout = self._router._setting("timeout")
         if timeout is not None:
             defaults["timeout"] = timeout
-        own = {
+        parameters = {
             name: value
             for name, value in deployment["litellm_params"].items()
             if name not in _WEIGHTS
         }
         # None from the caller counts as not passed: smolagents passes api_key=None although the deployment has one.
-        given = {name: value for name, value in self._given.items() if value is not None}
+        call_options = {name: value for name, value in self._given.items() if value is not None}
         info = {"model_info": deployment["model_info"]}
         # This router retries, so the client below does not.
-        return {**defaults, **own, **given, **info, "num_retries": 0}
+        return {**defaults, **parameters, **call_options, **info, "num_retries": 0}
 
     def failed(self, deployment: dict[str, Any], error: LitellmError) -> float | None:
         """The seconds to wait before the next attempt; None if there is none."""
@@ -322,8 +328,10 @@ class Attempts:
         self.model = model = (flag("model_alias_map") or {}).get(model, model)
         self.options = dict(options)
         self.callbacks = {name: self.options.pop(name, None) for name in CALLBACKS}
-        given = self.options.pop("fallbacks", None)
-        others: Any = flag("fallbacks") or flag("model_fallbacks") if given is None else given
+        fallbacks = self.options.pop("fallbacks", None)
+        others: Any = (
+            flag("fallbacks") or flag("model_fallbacks") if fallbacks is None else fallbacks
+        )
         self._others = named_fallbacks(others, model)
         self._special = {
             name: self.options.pop(name, None) or flag(name) or () for _, name in _KINDS
@@ -363,13 +371,13 @@ def fallbacks_of(error: Exception, special: Mapping[str, Any], model: str) -> li
 
 def named_fallbacks(entries: Iterable[Any] | None, model: str) -> list[Any]:
     """The fallbacks of a model: names and dicts with `model` are for all, `{model: [...]}` is for one, and "*" for the others."""
-    found: list[Any] = []
+    models: list[Any] = []
     for entry in entries or ():
         if isinstance(entry, str) or "model" in entry:
-            found.append(entry)
+            models.append(entry)
         else:
-            found += entry.get(model, entry.get("*", ()))
-    return found
+            models += entry.get(model, entry.get("*", ()))
+    return models
 
 
 def _provider(model: str, options: Mapping[str, Any]) -> str | None:

@@ -107,9 +107,9 @@ class _Finder:
         target: ModuleType | None = None,  # noqa: ARG002 - the protocol's signature
     ) -> ModuleSpec | None:
         if _is_in(fullname, _THEIRS):
-            own = _OURS + fullname.removeprefix(_THEIRS)
-            spec = find_spec(own)
-            loader: Any = _Same(own)
+            our_name = _OURS + fullname.removeprefix(_THEIRS)
+            spec = find_spec(our_name)
+            loader: Any = _Same(our_name)
             package = spec is not None and spec.submodule_search_locations is not None
             return ModuleSpec(fullname, loader, is_package=package)
         if fullname.startswith(f"{_OURS}."):
@@ -118,8 +118,8 @@ class _Finder:
 
     def find_distributions(self, context: Any = None) -> list[Any]:
         """The metadata of a package named litellm, for `importlib.metadata`."""
-        asked = (context.name if context else None) or _THEIRS
-        return [_distribution()] if asked.lower() == _THEIRS else []
+        wanted = (context.name if context else None) or _THEIRS
+        return [_distribution()] if wanted.lower() == _THEIRS else []
 
     @staticmethod
     def _missing(fullname: str) -> None:

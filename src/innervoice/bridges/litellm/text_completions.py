@@ -25,18 +25,18 @@ _NO_CHAT = ("best_of", "echo", "suffix")
 
 def text_completion(prompt: Any, model: str | None = None, *more: Any, **options: Any) -> Any:
     """The completion of a prompt, which is a text or a list of one; with `stream=True` an iterator of chunks."""
-    name, messages, kept = _chat(prompt, model, by_name(TEXT_COMPLETION, more, options, "text_completion"))  # fmt: skip
-    made = _function("completion")(name, messages, **kept)
-    return TextCompletionStreamWrapper(made) if kept.get("stream") else _text(made)
+    name, messages, chat_options = _chat(prompt, model, by_name(TEXT_COMPLETION, more, options, "text_completion"))  # fmt: skip
+    response = _function("completion")(name, messages, **chat_options)
+    return TextCompletionStreamWrapper(response) if chat_options.get("stream") else _text(response)
 
 
 async def atext_completion(
     prompt: Any, model: str | None = None, *more: Any, **options: Any
 ) -> Any:
     """The same, async."""
-    name, messages, kept = _chat(prompt, model, by_name(TEXT_COMPLETION, more, options, "text_completion"))  # fmt: skip
-    made = await _function("acompletion")(name, messages, **kept)
-    return TextCompletionStreamWrapper(made) if kept.get("stream") else _text(made)
+    name, messages, chat_options = _chat(prompt, model, by_name(TEXT_COMPLETION, more, options, "text_completion"))  # fmt: skip
+    response = await _function("acompletion")(name, messages, **chat_options)
+    return TextCompletionStreamWrapper(response) if chat_options.get("stream") else _text(response)
 
 
 _FIRST = ("prompt", "model")
@@ -80,9 +80,9 @@ def _chat(
             model,
             "",
         )
-    kept = {name: value for name, value in options.items() if name not in _NO_CHAT}
+    chat_options = {name: value for name, value in options.items() if name not in _NO_CHAT}
     name = str(model).replace("text-completion-openai/", "openai/")
-    return name, [{"role": "user", "content": prompts[0]}], kept
+    return name, [{"role": "user", "content": prompts[0]}], chat_options
 
 
 def _text(response: ModelResponseBase) -> TextCompletionResponse:
@@ -95,7 +95,7 @@ def _text(response: ModelResponseBase) -> TextCompletionResponse:
         }
         for choice in response["choices"]
     ]
-    made = TextCompletionResponse(
+    completion = TextCompletionResponse(
         id=response.id,
         choices=choices,
         created=response.created,
@@ -104,9 +104,9 @@ def _text(response: ModelResponseBase) -> TextCompletionResponse:
         stream=response.object == "chat.completion.chunk",
         hidden_params=response._hidden_params,
     )
-    for written, choice in zip(made.choices, choices, strict=True):
+    for written, choice in zip(completion.choices, choices, strict=True):
         written.finish_reason = choice["finish_reason"]
-    return made
+    return completion
 
 
 # ---- litellm's responses besides chat: text completions, and embeddings for code that builds one.

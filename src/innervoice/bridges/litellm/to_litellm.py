@@ -42,16 +42,16 @@ _WORDS = {
 def model_response(response: Response, call: CompletionCall) -> ModelResponse:
     """The response as litellm's object, with a choice for each alternative."""
     answers = [response, *response.alternatives]
-    made = ModelResponse(
+    result = ModelResponse(
         id=response.id,
         model=response.model or call.target.model,
         choices=[_choice(number, answer, call) for number, answer in enumerate(answers)],
         usage=usage_of(response.usage),
         hidden_params=hidden_facts(response, call),
     )
-    made._hidden_params["response_cost"] = cost_of(call, made.model, made["usage"])
-    made._response_headers = call.received
-    return made
+    result._hidden_params["response_cost"] = cost_of(call, result.model, result["usage"])
+    result._response_headers = call.received
+    return result
 
 
 def _choice(number: int, answer: Response, call: CompletionCall) -> Choices:
@@ -92,10 +92,10 @@ def call_facts(call: CompletionCall) -> dict[str, Any]:
 
 def additional_headers(received: dict[str, str]) -> dict[str, str]:
     """The headers of a response as litellm names them; rate limits, which all providers share, also under their own names."""
-    named = {name.lower(): value for name, value in received.items()}
+    lowered = {name.lower(): value for name, value in received.items()}
     return {
-        **{name: value for name, value in named.items() if name.startswith(_LIMITS)},
-        **{f"llm_provider-{name}": value for name, value in named.items()},
+        **{name: value for name, value in lowered.items() if name.startswith(_LIMITS)},
+        **{f"llm_provider-{name}": value for name, value in lowered.items()},
     }
 
 

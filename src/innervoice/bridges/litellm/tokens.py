@@ -45,9 +45,9 @@ class TokenCount(int):
     @classmethod
     def of(cls, count: int, *, estimated: bool) -> Self:
         """A count with its flag."""
-        made = cls(count)
-        made.estimated = estimated
-        return made
+        counted = cls(count)
+        counted.estimated = estimated
+        return counted
 
 
 def token_counter(
@@ -286,16 +286,16 @@ def trim_messages(
     The limit is `max_tokens`, or `trim_ratio` of the model's input limit; an unknown model has none. The last message always stays, and
     a tool result is never kept without the message with its call.
     """
-    kept = list(messages)
-    found = entry_of(model) if model else None
-    window = found[1].get("max_input_tokens") if found else None
+    remaining = list(messages)
+    entry = entry_of(model) if model else None
+    window = entry[1].get("max_input_tokens") if entry else None
     limit = int(window * trim_ratio) if max_tokens is None and window else max_tokens
     if limit is not None:
-        kept = _fitting(kept, model or "", limit)
+        remaining = _fitting(remaining, model or "", limit)
     if not return_response_tokens:
-        return kept
-    used = token_counter(model=model or "", messages=kept)
-    return kept, max(0, int(window or limit or 0) - used)
+        return remaining
+    used = token_counter(model=model or "", messages=remaining)
+    return remaining, max(0, int(window or limit or 0) - used)
 
 
 def _fitting(messages: list[Any], model: str, limit: int) -> list[Any]:
@@ -305,8 +305,8 @@ def _fitting(messages: list[Any], model: str, limit: int) -> list[Any]:
     for first in range(len(others) - 1, -1, -1):
         if others[first]["role"] == "tool":
             continue  # it needs the call before it
-        kept = [*system, *others[first:]]
-        if start < len(others) and token_counter(model=model, messages=kept) > limit:
+        remaining = [*system, *others[first:]]
+        if start < len(others) and token_counter(model=model, messages=remaining) > limit:
             break
         start = first
     return [*system, *others[start:]]

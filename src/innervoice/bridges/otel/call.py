@@ -106,8 +106,8 @@ class TracedCall:
     def end(self, response: Response | None, error: BaseException | None = None) -> None:
         """Writes the outcome to the span and ends it; a call that the caller gave up is not an error."""
         tracing, span = self._tracing, self._span
-        found = response or getattr(error, "response", None)
-        attributes = response_attributes(found) if isinstance(found, Response) else {}
+        answer = response or getattr(error, "response", None)
+        attributes = response_attributes(answer) if isinstance(answer, Response) else {}
         if _is_cancelled(response, error):
             # An intentional cancellation is not an error (semantic-conventions#3494); the GenAI registry has a status for it.
             attributes.pop("gen_ai.response.finish_reasons", None)
@@ -121,7 +121,7 @@ class TracedCall:
             status = tracing.trace.Status(tracing.trace.StatusCode.ERROR, str(error))
             span.set_status(status)
         if span.is_recording():
-            self._describe(attributes, found if isinstance(found, Response) else None)
+            self._describe(attributes, answer if isinstance(answer, Response) else None)
         span.end()
 
     def _describe(self, attributes: dict[str, Any], response: Response | None) -> None:

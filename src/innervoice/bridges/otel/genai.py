@@ -209,8 +209,8 @@ def _part(part: Part) -> dict[str, Any]:
         case Text():
             return {"type": "text", "content": part.text}
         case ToolCall():
-            named = {"type": "tool_call", "id": part.id, "name": part.name}
-            return {**named, "arguments": _arguments(part.arguments)}
+            members = {"type": "tool_call", "id": part.id, "name": part.name}
+            return {**members, "arguments": _arguments(part.arguments)}
         case ToolResult():
             return {"type": "tool_call_response", "id": part.call_id, "response": _result(part)}
         case Media():

@@ -50,8 +50,8 @@ def openinference_attributes(
 
 
 def _parameters(request: Request, wire: Wire | None) -> dict[str, Any]:
-    named = ("max_tokens", "temperature", "top_p", "stop")
-    parameters = {name: getattr(request, name) for name in named}
+    names = ("max_tokens", "temperature", "top_p", "stop")
+    parameters = {name: getattr(request, name) for name in names}
     parameters["reasoning_effort"] = level_of(wire.body) if wire else None
     return {name: value for name, value in parameters.items() if value is not None}
 

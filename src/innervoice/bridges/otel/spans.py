@@ -43,8 +43,8 @@ def instrument(
     """
     check_policy(show)
     if vocabulary not in get_args(Vocabulary):
-        known = ", ".join(get_args(Vocabulary))
-        raise UsageError(f"vocabulary must be one of {known}, not {vocabulary!r}")
+        vocabularies = ", ".join(get_args(Vocabulary))
+        raise UsageError(f"vocabulary must be one of {vocabularies}, not {vocabulary!r}")
     environ = os.environ if environ is None else environ
     settings = Tracing(
         capture=_captured(capture or environ.get(_CAPTURE)),
@@ -63,13 +63,13 @@ def instrument(
 
 def _captured(word: str | None) -> Capture:
     """The capture mode of a setting; "true" means spans, as in some other libraries."""
-    known = (word or "").strip().upper()
+    setting = (word or "").strip().upper()
     for mode in get_args(Capture):
-        if known == mode:
-            found: Capture = mode
-            return found
-    if known in ("", "FALSE"):
+        if setting == mode:
+            capture: Capture = mode
+            return capture
+    if setting in ("", "FALSE"):
         return "NO_CONTENT"
-    if known == "TRUE":
+    if setting == "TRUE":
         return "SPAN_ONLY"
     raise UsageError(f"{_CAPTURE} must be one of {', '.join(get_args(Capture))}, not {word!r}")

@@ -312,8 +312,8 @@ def _result_text(message: Message) -> str:
     assert isinstance(part, ToolResult)
     if isinstance(part.content, str):
         return part.content
-    shown = [
+    texts = [
         {"type": "text", "content": item.text} if isinstance(item, Text) else {"type": item.type}
         for item in part.content
     ]
-    return dump_json(shown).decode("utf-8")
+    return dump_json(texts).decode("utf-8")

@@ -29,10 +29,10 @@ def _lines(tallies: Tallies) -> Iterator[str]:
         if name == "status" and tallies.notes:
             yield from _counts("Notes", tallies.notes, tallies.rows)
     if tallies.flagged:
-        found = Counter(
+        counts = Counter(
             {FLAGS[name]: tallies.flags[name] for name in FLAGS if name in tallies.flagged}
         )
-        yield from _counts("Findings", found, tallies.rows)
+        yield from _counts("Findings", counts, tallies.rows)
     yield from _lengths(tallies)
     if "cost" in tallies.sums:
         yield ""
@@ -42,14 +42,14 @@ def _lines(tallies: Tallies) -> Iterator[str]:
 def _counts(heading: str, counter: Counter[str], total: int) -> Iterator[str]:
     yield ""
     yield heading
-    shown = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    ordered = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
     most = max(counter.values()) or 1
-    for word, count in shown[:_MOST]:
+    for word, count in ordered[:_MOST]:
         bar = "█" * round(_BAR * count / most)
         share = f"{count / total:6.1%}" if total else ""
         yield f"  {visible(word)[:44]:44} {count:>10,} {share}  {bar}".rstrip()
-    if len(shown) > _MOST:
-        yield f"  and {len(shown) - _MOST:,} more"
+    if len(ordered) > _MOST:
+        yield f"  and {len(ordered) - _MOST:,} more"
 
 
 def _lengths(tallies: Tallies) -> Iterator[str]:

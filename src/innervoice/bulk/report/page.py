@@ -75,11 +75,11 @@ def _body(tallies: Tallies, title: str) -> Iterator[str]:
 
 def _bars(heading: str, counter: Counter[str], total: int) -> Iterator[str]:
     yield f"<h2>{escape(heading)}</h2>"
-    shown = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
-    yield bars(heading, shown[:_MOST], total)
-    if len(shown) > _MOST:
-        rest = sum(count for _, count in shown[_MOST:])
-        yield f'<p class="quiet">and {len(shown) - _MOST:,} more, of {rest:,} rows</p>'
+    ordered = sorted(counter.items(), key=lambda item: (-item[1], item[0]))
+    yield bars(heading, ordered[:_MOST], total)
+    if len(ordered) > _MOST:
+        rest = sum(count for _, count in ordered[_MOST:])
+        yield f'<p class="quiet">and {len(ordered) - _MOST:,} more, of {rest:,} rows</p>'
 
 
 def _notes(tallies: Tallies) -> Iterator[str]:

@@ -160,8 +160,8 @@ class Tallies:
                 self.flags[name] += sum(bool(value) for value in batch[name])
         for name in _SUMS:
             if name in batch:
-                known = (value for value in batch[name] if value is not None)
-                self.sums[name] = self.sums.get(name, 0.0) + sum(known)
+                values = (value for value in batch[name] if value is not None)
+                self.sums[name] = self.sums.get(name, 0.0) + sum(values)
         self._add_examples(batch)
 
     def take(self, other: Tallies) -> None:
@@ -174,8 +174,8 @@ class Tallies:
         for name, histogram in other.lengths.items():
             self.lengths.setdefault(name, Histogram()).take(histogram)
         for name, counts in other.shares.items():
-            own = self.shares.setdefault(name, [0] * len(counts))
-            self.shares[name] = [one + more for one, more in zip(own, counts, strict=True)]
+            shares = self.shares.setdefault(name, [0] * len(counts))
+            self.shares[name] = [one + more for one, more in zip(shares, counts, strict=True)]
         self.flags.update(other.flags)
         self.flagged |= other.flagged
         for name, total in other.sums.items():
@@ -212,9 +212,9 @@ class Tallies:
         notes = batch.get("notes") or [()] * rows_in(batch)
         for index, (status, codes) in enumerate(zip(batch["status"], notes, strict=True)):
             for reason in map(visible, (str(status), *(codes or ()))):
-                held = self.examples.setdefault(reason, [])
-                if len(held) < _EXAMPLES:
-                    held.append(_example(batch, index, reason))
+                examples = self.examples.setdefault(reason, [])
+                if len(examples) < _EXAMPLES:
+                    examples.append(_example(batch, index, reason))
 
 
 def _short(name: str, value: Any) -> str:

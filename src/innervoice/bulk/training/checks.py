@@ -54,12 +54,12 @@ def read_back(made: Recipe, examples: Sequence[dict[str, Any]]) -> list[tuple[Tu
 
 def unlike(made: Recipe, batch: Batch) -> list[str | None]:
     """For each row None, or what the reader finds different in its example. Rows without an example have nothing to compare."""
-    found = [made.example(batch, index)[0] for index in range(rows_in(batch))]
-    present = [index for index, example in enumerate(found) if example is not None]
-    problems: list[str | None] = [None] * len(found)
+    examples = [made.example(batch, index)[0] for index in range(rows_in(batch))]
+    present = [index for index, example in enumerate(examples) if example is not None]
+    problems: list[str | None] = [None] * len(examples)
     if not present:
         return problems
-    read = read_back(made, [example for example in found if example is not None])
+    read = read_back(made, [example for example in examples if example is not None])
     for index, turns in zip(present, read, strict=True):
         expected = by_rule(conversation_of(batch, index), made.history)
         problems[index] = _difference(_as_written(expected, made), turns, made)
@@ -78,9 +78,9 @@ def _as_written(turns: Sequence[Turn], made: Recipe) -> list[Turn]:
         return [_joined(turn) if turn.calls and turn.reasoning else turn for turn in turns]
     if made.form == "sharegpt":
         system = [turn for turn in turns if turn.role == "system"]
-        said = [turn for turn in turns if turn.role != "system"]
+        spoken = [turn for turn in turns if turn.role != "system"]
         joined = "\n\n".join(turn.content for turn in system)
-        return [*([Turn("system", joined)] if joined else []), *said]
+        return [*([Turn("system", joined)] if joined else []), *spoken]
     return list(turns)
 
 

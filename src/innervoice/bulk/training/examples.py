@@ -124,8 +124,8 @@ def to(
     incomplete: bool = False,
 ) -> Step:
     """The step for a trainer and a model family, such as `to("trl", "qwen3")`: adds the example of each row as JSON text."""
-    made = recipe(target, family, history, reference, incomplete=incomplete)
-    return Step("to", partial(_add, made=made), _ADDS)
+    maker = recipe(target, family, history, reference, incomplete=incomplete)
+    return Step("to", partial(_add, made=maker), _ADDS)
 
 
 def _add(batch: Batch, *, made: Recipe) -> Batch:
@@ -162,11 +162,11 @@ def _refused(turns: Sequence[Turn], family: Family) -> str | None:
         if turn.role != "assistant":
             continue
         texts = (turn.content, turn.reasoning or "")
-        found = next(
+        reason = next(
             (mark for mark in family.reserved if any(mark in text for text in texts)), None
         )
-        if found:
-            return f"an answer holds {found}, which the template of {family.name} reads as its own markup"
+        if reason:
+            return f"an answer holds {reason}, which the template of {family.name} reads as its own markup"
         if family.one_call and len(turn.calls) > 1:
             return f"a turn has {len(turn.calls)} tool calls, and the template of {family.name} reads one"
     return None
@@ -184,13 +184,13 @@ def _extras(batch: Batch, index: int, made: Recipe) -> Extras:
 
 def _id(batch: Batch, index: int, made: Recipe) -> str:
     """The id of the row, with the number of its turn if a conversation or a list yields several examples."""
-    own = str(batch["id"][index]) if "id" in batch else str(index)
+    row_id = str(batch["id"][index]) if "id" in batch else str(index)
     turn = batch["turn"][index] if "turn" in batch else 0
     several = turn or not (batch.get("last") or {index: True})[index]
     return (
-        f"{own}#{turn}"
+        f"{row_id}#{turn}"
         if several and (made.history == "unroll" or _is_listed(batch, index))
-        else own
+        else row_id
     )
 
 

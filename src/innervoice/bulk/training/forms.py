@@ -107,10 +107,10 @@ def parsed_arguments(arguments: str) -> Any:
 
 def _sharegpt(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[str, Any]:
     system = [turn.content for turn in turns if turn.role == "system"]
-    said = [turn for turn in turns if turn.role != "system"]
+    spoken = [turn for turn in turns if turn.role != "system"]
     example: dict[str, Any] = {
         "id": extras.id,
-        "conversations": [_spoken(turn, writing.family) for turn in said],
+        "conversations": [_spoken(turn, writing.family) for turn in spoken],
         "system": "\n\n".join(system),
     }
     if extras.tools is not None:

@@ -41,9 +41,9 @@ def load_template(name: str) -> str:
         text = path.read_text("utf-8")
         if path.suffix != ".json":
             return text
-        found = load_json(text).get("chat_template")
-        if isinstance(found, str):
-            return found
+        template = load_json(text).get("chat_template")
+        if isinstance(template, str):
+            return template
         raise UsageError(f"{path} has no chat_template that is a string")
     try:
         tokenizer = import_module("transformers").AutoTokenizer.from_pretrained(name)

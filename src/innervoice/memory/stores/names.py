@@ -21,10 +21,10 @@ def decoded(name: bytes) -> str:
     return name.decode("utf-8", "surrogatepass")
 
 
-def in_order(found: list[FoundItem], keys: Sequence[bytes]) -> list[FoundItem]:
+def in_order(items: list[FoundItem], keys: Sequence[bytes]) -> list[FoundItem]:
     """Found items, the oldest first, then in the order of the requested keys."""
     places = {key: place for place, key in reversed(list(enumerate(keys)))}
-    return sorted(found, key=lambda item: (item.created, places[item.key]))
+    return sorted(items, key=lambda item: (item.created, places[item.key]))
 
 
 def use_is_told_after(retention: Retention) -> float:

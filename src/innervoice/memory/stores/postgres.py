@@ -77,23 +77,23 @@ class PostgresStore:
         self, tenant: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of a tenant under any of these keys."""
-        now, asked = self._now(), list(dict.fromkeys(keys))
+        now, wanted = self._now(), list(dict.fromkeys(keys))
         async with self._connection() as connection:
             rows = await connection.fetch(
                 GET,
                 encoded(tenant),
-                asked,
+                wanted,
                 [encoded(one) for one in known],
                 *self._limits(),
                 now,
                 now - use_is_told_after(self._retention),
             )
-        found = [
+        items = [
             FoundItem(key, decoded(name), data, created)
             for name, under, created, data in rows
             for key in under
         ]
-        return in_order(found, asked)
+        return in_order(items, wanted)
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""

@@ -38,28 +38,28 @@ class _Tenant:
         self.owners: dict[bytes, dict[str, _Held]] = {}
         self.size = 0
 
-    def add(self, held: _Held) -> None:
-        name = held.item.id
-        if held.item.kept:
-            self.kept[name] = held
+    def add(self, entry: _Held) -> None:
+        name = entry.item.id
+        if entry.item.kept:
+            self.kept[name] = entry
         else:
-            self.aging[name] = held
-            self.size += len(held.item.data)
-        for key in held.keys:
+            self.aging[name] = entry
+            self.size += len(entry.item.data)
+        for key in entry.keys:
             owners = self.owners.setdefault(key, {})
             if len(owners) < MOST_UNDER_A_KEY:
-                owners[name] = held
+                owners[name] = entry
 
     def drop(self, every: Iterable[_Held]) -> int:
         count = 0
-        for count, held in enumerate(every, 1):  # noqa: B007 - the last one is returned
-            name = held.item.id
-            if held.item.kept:
+        for count, entry in enumerate(every, 1):  # noqa: B007 - the last one is returned
+            name = entry.item.id
+            if entry.item.kept:
                 del self.kept[name]
             else:
                 del self.aging[name]
-                self.size -= len(held.item.data)
-            for key in held.keys:
+                self.size -= len(entry.item.data)
+            for key in entry.keys:
                 owners = self.owners.get(key, {})
                 owners.pop(name, None)
                 if not owners:
@@ -91,51 +91,53 @@ class RamStore:
         self, tenant: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of a tenant under any of these keys."""
-        own = self._tenants.get(tenant)
-        if own is None:
+        entries = self._tenants.get(tenant)
+        if entries is None:
             return []
-        found: list[FoundItem] = []
+        items: list[FoundItem] = []
         now = self._now()
         for key in dict.fromkeys(keys):
-            for name, held in own.owners.get(key, {}).items():
-                if self._is_over(held, now):
+            for name, entry in entries.owners.get(key, {}).items():
+                if self._is_over(entry, now):
                     continue
-                held.used = now
-                if not held.item.kept:
-                    own.aging.move_to_end(name)
-                data = None if name in known else held.item.data
-                found.append(FoundItem(key, name, data, held.item.created))
-        return in_order(found, keys)
+                entry.used = now
+                if not entry.item.kept:
+                    entries.aging.move_to_end(name)
+                data = None if name in known else entry.item.data
+                items.append(FoundItem(key, name, data, entry.item.created))
+        return in_order(items, keys)
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""
-        own = self._tenants.get(tenant, _Tenant())
+        entries = self._tenants.get(tenant, _Tenant())
         now = self._now()
-        every = [*own.kept.values(), *own.aging.values()]
-        items = [held.item for held in every if not self._is_over(held, now)]
+        every = [*entries.kept.values(), *entries.aging.values()]
+        items = [entry.item for entry in every if not self._is_over(entry, now)]
         return sorted((one for one in items if one.kind == kind), key=lambda one: one.created)
 
     async def delete(self, tenant: str, keys: Sequence[bytes]) -> int:
         """Deletes the items under any of these keys."""
-        own = self._tenants.get(tenant, _Tenant())
-        return own.drop(
-            {id(one): one for key in keys for one in own.owners.get(key, {}).values()}.values()
+        entries = self._tenants.get(tenant, _Tenant())
+        return entries.drop(
+            {id(one): one for key in keys for one in entries.owners.get(key, {}).values()}.values()
         )
 
     async def forget(self, tenant: str | None = None) -> int:
         """Deletes all items of a tenant, or of all."""
         return sum(
-            own.drop(list(own.aging.values()))
-            for name, own in self._tenants.items()
+            entries.drop(list(entries.aging.values()))
+            for name, entries in self._tenants.items()
             if tenant in (None, name)
         )
 
     async def vacuum(self) -> int:
         """Deletes items that are too old or exceed the limits."""
         now, count = self._now(), 0
-        for own in self._tenants.values():
-            count += own.drop([held for held in own.aging.values() if self._is_over(held, now)])
-            count += self._make_room(own)
+        for entries in self._tenants.values():
+            count += entries.drop(
+                [entry for entry in entries.aging.values() if self._is_over(entry, now)]
+            )
+            count += self._make_room(entries)
         return count
 
     async def usage(self) -> list[TenantUsage]:
@@ -143,12 +145,12 @@ class RamStore:
         return [
             TenantUsage(
                 name,
-                len(own.aging),
-                own.size,
-                min(held.item.created for held in own.aging.values()),
+                len(entries.aging),
+                entries.size,
+                min(entry.item.created for entry in entries.aging.values()),
             )
-            for name, own in sorted(self._tenants.items())
-            if own.aging
+            for name, entries in sorted(self._tenants.items())
+            if entries.aging
         ]
 
     async def count(self, amounts: Mapping[str, float], seconds: float) -> dict[str, float]:
@@ -170,21 +172,21 @@ class RamStore:
     async def close(self) -> None:
         """Does nothing."""
 
-    def _is_over(self, held: _Held, now: float) -> bool:
-        return not held.item.kept and (
-            now - held.used > self._retention.seconds
-            or now - held.item.created > self._retention.most_seconds
+    def _is_over(self, entry: _Held, now: float) -> bool:
+        return not entry.item.kept and (
+            now - entry.used > self._retention.seconds
+            or now - entry.item.created > self._retention.most_seconds
         )
 
     def _make_room(self, tenant: _Tenant) -> int:
         """Drops the least recently used items of a tenant; the newest stays."""
         now, size = self._now(), tenant.size
         gone: list[_Held] = []
-        for held in tenant.aging.values():
-            if size <= self._retention.tenant_bytes and not self._is_over(held, now):
+        for entry in tenant.aging.values():
+            if size <= self._retention.tenant_bytes and not self._is_over(entry, now):
                 break
             if len(gone) == len(tenant.aging) - 1:
                 break
-            size -= len(held.item.data)
-            gone.append(held)
+            size -= len(entry.item.data)
+            gone.append(entry)
         return tenant.drop(gone)

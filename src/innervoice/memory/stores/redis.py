@@ -71,9 +71,9 @@ class RedisStore:
         self, tenant: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of a tenant under any of these keys."""
-        asked = list(dict.fromkeys(keys))
+        wanted = list(dict.fromkeys(keys))
         stale = use_is_told_after(self._retention)
-        texts = [key.hex() for key in asked]
+        texts = [key.hex() for key in wanted]
         hits, items = await self._of_tenant(
             GET, tenant, stale, len(known), *map(_quoted, known), *texts
         )
@@ -83,12 +83,12 @@ class RedisStore:
             for at in range(0, len(items), 3)
         ]
         pairs = (hit.split(b":") for hit in hits.split())
-        found = [FoundItem(asked[int(place)], *made[int(number)]) for place, number in pairs]
-        return in_order(found, asked)
+        matches = [FoundItem(wanted[int(place)], *made[int(number)]) for place, number in pairs]
+        return in_order(matches, wanted)
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""
-        prefix, now, found = _prefix(tenant), self._now(), []
+        prefix, now, items = _prefix(tenant), self._now(), []
         with self._errors.told():
             members = await self._client.zrange(f"{prefix}y:".encode() + encoded(kind), 0, -1)
             for start in range(0, len(members), _BATCH):
@@ -97,7 +97,7 @@ class RedisStore:
                     for name in names:
                         pipeline.hgetall(prefix.encode() + b"i:" + name)
                     rows = await pipeline.execute()
-                found += [
+                items += [
                     StoredItem(
                         _unquoted(name),
                         tenant,
@@ -109,7 +109,7 @@ class RedisStore:
                     for name, row in zip(names, rows, strict=True)
                     if row and not self._is_over(row, now)
                 ]
-        return found
+        return items
 
     async def delete(self, tenant: str, keys: Sequence[bytes]) -> int:
         """Deletes the items under any of these keys."""
@@ -144,8 +144,10 @@ class RedisStore:
 
     async def count(self, amounts: Mapping[str, float], seconds: float) -> dict[str, float]:
         """Adds to counters, and returns their sums."""
-        asked = [one for name, amount in amounts.items() for one in (encoded(name), repr(amount))]
-        sums = await self._run(COUNT, repr(self._now()), repr(seconds), *asked)
+        arguments = [
+            one for name, amount in amounts.items() for one in (encoded(name), repr(amount))
+        ]
+        sums = await self._run(COUNT, repr(self._now()), repr(seconds), *arguments)
         return {name: float(one) for name, one in zip(amounts, sums, strict=True)}
 
     async def close(self) -> None:

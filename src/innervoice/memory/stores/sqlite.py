@@ -58,32 +58,32 @@ class SqliteStore:
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item under its keys."""
-        await _done(self._writer.submit(lambda file: self._items.put(file, item, keys)))
+        await _result(self._writer.submit(lambda file: self._items.put(file, item, keys)))
 
     async def get(
         self, tenant: str, keys: Sequence[bytes], known: Collection[str] = ()
     ) -> list[FoundItem]:
         """The items of a tenant under any of these keys."""
-        found, used = await _done(
+        matches, used = await _result(
             self._readers.submit(lambda file: self._items.get(file, tenant, keys, known))
         )
         if used:
             # Nobody waits for this.
             now = self._now()
             self._writer.submit(lambda file: self._items.use(file, used, now))
-        items: list[FoundItem] = found
+        items: list[FoundItem] = matches
         return items
 
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""
-        items: list[StoredItem] = await _done(
+        items: list[StoredItem] = await _result(
             self._readers.submit(lambda file: self._items.items(file, tenant, kind))
         )
         return items
 
     async def delete(self, tenant: str, keys: Sequence[bytes]) -> int:
         """Deletes the items under any of these keys."""
-        count: int = await _done(
+        count: int = await _result(
             self._writer.submit(lambda file: self._items.delete(file, tenant, keys))
         )
         self._deleted = self._deleted or count > 0
@@ -101,11 +101,11 @@ class SqliteStore:
         """Deletes items that are too old or exceed the limits, and shrinks the file."""
         count = await self._repeat(lambda file: self._items.sweep_all(file, _BATCH))
         count += await self._repeat(self._items.make_room)
-        left = -1
-        while left:
-            before = left
-            left = await _done(self._writer.submit(self._items.free_pages))
-            if left == before:
+        pages = -1
+        while pages:
+            before = pages
+            pages = await _result(self._writer.submit(self._items.free_pages))
+            if pages == before:
                 break
         self._deleted = True
         await self._overwrite()
@@ -113,13 +113,13 @@ class SqliteStore:
 
     async def usage(self) -> list[TenantUsage]:
         """The usage of each tenant."""
-        usage: list[TenantUsage] = await _done(self._readers.submit(self._items.usage))
+        usage: list[TenantUsage] = await _result(self._readers.submit(self._items.usage))
         return usage
 
     async def count(self, amounts: Mapping[str, float], seconds: float) -> dict[str, float]:
         """Adds to counters, and returns their sums."""
         threads = self._writer if any(amounts.values()) else self._readers
-        sums: dict[str, float] = await _done(
+        sums: dict[str, float] = await _result(
             threads.submit(lambda file: self._items.count(file, amounts, seconds))
         )
         return sums
@@ -132,8 +132,8 @@ class SqliteStore:
     async def _repeat(self, work: Callable[[Any], int]) -> int:
         """Repeats work until nothing is left to do; returns how much was done."""
         count = 0
-        while done := await _done(self._writer.submit(work)):
-            count += done
+        while step := await _result(self._writer.submit(work)):
+            count += step
         return count
 
     async def _overwrite(self) -> None:
@@ -144,7 +144,7 @@ class SqliteStore:
                 return
             self._deleted = False
             try:
-                await _done(self._readers.submit(self._empty_log, in_transaction=False))
+                await _result(self._readers.submit(self._empty_log, in_transaction=False))
             except BaseException:
                 self._deleted = True
                 raise
@@ -153,7 +153,7 @@ class SqliteStore:
         empty_log(connection, self._busy_seconds)
 
 
-async def _done(future: Future[Any]) -> Any:
+async def _result(future: Future[Any]) -> Any:
     return await asyncio.wrap_future(future)
 
 

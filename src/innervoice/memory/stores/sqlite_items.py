@@ -103,16 +103,16 @@ class SqliteItems:
             (tenant, *self._limits(now)),
             {number for _, number in under},
         )
-        found = {row[0]: (decoded(row[1]), row[2]) for row in rows}
+        names = {row[0]: (decoded(row[1]), row[2]) for row in rows}
         data = read_data(
-            connection, {row[0]: row[4:] for row in rows if found[row[0]][0] not in known}
+            connection, {row[0]: row[4:] for row in rows if names[row[0]][0] not in known}
         )
         stale = now - use_is_told_after(self._retention)
         used = [row[0] for row in rows if row[3] < stale]
         items = [
-            FoundItem(key, found[number][0], data.get(number), found[number][1])
+            FoundItem(key, names[number][0], data.get(number), names[number][1])
             for key, number in under
-            if number in found
+            if number in names
         ]
         return in_order(items, keys), used
 
@@ -229,8 +229,8 @@ class SqliteItems:
     def free_pages(self, connection: sqlite3.Connection) -> int:
         """Shrinks the file a little; returns how many empty pages are left."""
         connection.execute(f"PRAGMA incremental_vacuum({_FREED_PAGES})").fetchall()
-        (left,) = connection.execute("PRAGMA freelist_count").fetchone()
-        return int(left)
+        (pages,) = connection.execute("PRAGMA freelist_count").fetchone()
+        return int(pages)
 
     def usage(self, connection: sqlite3.Connection) -> list[TenantUsage]:
         """The usage of each tenant."""
@@ -406,11 +406,11 @@ def clear_data(connection: sqlite3.Connection, start: int, size: int) -> None:
     (tail,) = connection.execute("SELECT place FROM tail").fetchone()
     for number, offset, begin, end in _parts(start, size):
         with connection.blobopen("pieces", "data", number) as piece:
-            left = _add(piece, -1)
+            position = _add(piece, -1)
             piece.seek(_COUNT + offset)
             piece.write(bytes(end - begin))
         # The last piece is still written to, unless it is full.
-        if left == 0 and (number + 1) * PIECE <= tail:
+        if position == 0 and (number + 1) * PIECE <= tail:
             connection.execute("DELETE FROM pieces WHERE number = ?", (number,))
 
 

@@ -105,26 +105,26 @@ class RequestChains:
         if not value.keys().isdisjoint(_SYSTEM):
             request = _with_system(request, dialect)
         new = request.messages
-        kept = base.size if base else 0
-        self._learn(id, digests, start, kept, len(new))
+        base_size = base.size if base else 0
+        self._learn(id, digests, start, base_size, len(new))
         has_answer, new = self._with_answer(base, new)
-        asked = request.replace(messages=(), model=model) if settings else None
-        return Growth(base.id if base else None, kept, has_answer, new, asked)
+        settings_only = request.replace(messages=(), model=model) if settings else None
+        return Growth(base.id if base else None, base_size, has_answer, new, settings_only)
 
     def _digests(self, items: Sequence[Any], members: Mapping[str, Any], owner: str) -> list[bytes]:
         """The digest of each beginning, the shortest first; b"" for those that are not checked."""
-        made = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
+        digest = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
         for name in _SYSTEM:
             if name in members:
-                made.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
+                digest.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
         pieces = [b"\0" + _unmarked(bytes(item)) for item in items]
         # Most of a long history is digested at once: the base of a request is near its end.
         first = max(0, len(pieces) - _LOOKED_AT)
-        made.update(b"".join(pieces[:first]))
+        digest.update(b"".join(pieces[:first]))
         digests = [b""] * first
         for piece in pieces[first:]:
-            made.update(piece)
-            digests.append(made.copy().digest())
+            digest.update(piece)
+            digests.append(digest.copy().digest())
         return digests
 
     def _base(
@@ -135,10 +135,12 @@ class RequestChains:
             if place := self._places.get(digests[number - 1]):
                 return place, number
         previous = load_json(members[_PREVIOUS]) if _PREVIOUS in members else None
-        known = self._responses.get(previous) if isinstance(previous, str) else None
-        if known is None:
+        answered_request = self._responses.get(previous) if isinstance(previous, str) else None
+        if answered_request is None:
             return None, 0
-        return _Beginning(known, self._counts.get(known, 0), is_all=True, is_stored=True), 0
+        return _Beginning(
+            answered_request, self._counts.get(answered_request, 0), is_all=True, is_stored=True
+        ), 0
 
     def _changed_settings(
         self,
@@ -146,12 +148,12 @@ class RequestChains:
         base: _Beginning | None,
         members: Mapping[str, Any],
     ) -> bool:
-        made = blake2b(digest_size=_SIZE)
+        hashed = blake2b(digest_size=_SIZE)
         for name, data in members.items():
             if name not in _PASSING:
-                made.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
-                made.update(_BILLING.sub(b"", bytes(data)))
-        digest = made.digest()
+                hashed.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
+                hashed.update(_BILLING.sub(b"", bytes(data)))
+        digest = hashed.digest()
         self._settings[id] = digest
         return base is None or self._settings.get(base.id) != digest
 

@@ -101,13 +101,13 @@ class LogFiles:
         self._cleaned = self._now()
         if self._is_file:
             return
-        found = []
+        files = []
         for path in self.place.glob(f"{_START}*{_SUFFIX}"):
             with contextlib.suppress(OSError):  # another worker was faster
                 facts = path.stat()
-                found.append((facts.st_mtime, facts.st_size, path))
-        total = sum(size for _, size, _ in found)
-        for changed, size, path in sorted(found):
+                files.append((facts.st_mtime, facts.st_size, path))
+        total = sum(size for _, size, _ in files)
+        for changed, size, path in sorted(files):
             is_old = changed < self._cleaned - self._bounds.seconds
             if path != self._path and (is_old or total > self._bounds.most_bytes):
                 with contextlib.suppress(OSError):

@@ -69,7 +69,7 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 def _open(data: Data) -> Opened:
     scan = _Scan(data)
     entries, lanes = scan.entries()
-    levels = {found.level for found in scan.found.values()}
+    levels = {request.level for request in scan.found.values()}
 
     def read(entry: Entry) -> Conversation:
         if entry.id not in lanes:
@@ -143,41 +143,41 @@ class _Scan:
         )
 
     def _belongs(self, kind: str, name: str, place: _LinePlace) -> None:
-        found = self.found.get(name)
-        if found is None:
+        request = self.found.get(name)
+        if request is None:
             self._trouble(place.line, f"the request {name[:80]!r} is not in this file")
         elif kind == "growth":
-            found.growth.append(place)
+            request.growth.append(place)
         elif kind == "moved":
-            found.is_moved = True
+            request.is_moved = True
         else:
-            found.end = place
-            found.growth = []
+            request.end = place
+            request.growth = []
 
     def entries(self) -> tuple[list[Entry], dict[str, list[str]]]:
         """A conversation for each request that continues no other, and the requests of each."""
         root_of: dict[str, str] = {}
         lanes: dict[str, list[str]] = {}
-        for name, found in self.found.items():
-            root = root_of.get(found.base or "", name)
+        for name, request in self.found.items():
+            root = root_of.get(request.base or "", name)
             root_of[name] = root
             lanes.setdefault(root, []).append(name)
         main_of = self._main_conversations(lanes)
         entries = []
         for root, names in lanes.items():
-            found = self.found[root]
-            parent = main_of[found.session] if found.session else root
+            request = self.found[root]
+            parent = main_of[request.session] if request.session else root
             count = f"{len(names):,} request{'' if len(names) == 1 else 's'}"
-            title = found.title or f"{found.asked or 'no model'}, {count}"
+            title = request.title or f"{request.asked or 'no model'}, {count}"
             entries.append(
                 Entry(
                     id=root,
                     title=title,
-                    start=found.place.start,
-                    line=found.place.line,
+                    start=request.place.start,
+                    line=request.place.line,
                     parent=None if parent == root else parent,
-                    at=found.at,
-                    model=found.asked or None,
+                    at=request.at,
+                    model=request.asked or None,
                 )
             )
         first_line = {entry.parent or entry.id: entry.line for entry in reversed(entries)}
@@ -325,8 +325,8 @@ class _Composed:
     def add(self, record: LoggedRecord, aside: list[LoggedRecord]) -> None:
         """Adds a request; those in `aside` came before it, and no request continues them."""
         request = record.request
-        kept = request.get("kept")
-        count = kept if isinstance(kept, int) and kept >= 0 else 0
+        shared = request.get("kept")
+        count = shared if isinstance(shared, int) and shared >= 0 else 0
         self._abandon(self._live[count:])
         del self._live[count:]
         if self._answer is not None:
@@ -373,13 +373,13 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
         if not record.steps:
             return None
         parts = parts_so_far(record.steps)
-        asked = record.request.get("asked")
-        so_far = Response(parts=parts, model=asked if isinstance(asked, str) else None)
+        requested = record.request.get("asked")
+        so_far = Response(parts=parts, model=requested if isinstance(requested, str) else None)
         return Turn(message=so_far.message, answer=so_far, line=record.line)
     report = record.end.get("report")
     report = report if isinstance(report, dict) else {}
-    given = record.end.get("response")
-    response = None if given is None else value_from(with_fillers(given))
+    stored = record.end.get("response")
+    response = None if stored is None else value_from(with_fillers(stored))
     if response is not None and not isinstance(response, Response):
         raise DecodeError(f"line {record.line}: expected an answer in `response`")
     response = answer_from(report, response)
@@ -400,58 +400,58 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
 
 def answer_from(report: dict[str, Any], response: Response | None) -> Response:
     """An answer with the facts of the gateway's report."""
-    made = response or Response()
+    answer = response or Response()
     changes: dict[str, Any] = {}
     for name in ("provider", "model"):
-        told = report.get(name)
-        if getattr(made, name) is None and isinstance(told, str) and told:
-            changes[name] = told
+        value = report.get(name)
+        if getattr(answer, name) is None and isinstance(value, str) and value:
+            changes[name] = value
     usage = report.get("usage")
-    if made.usage == Usage() and isinstance(usage, dict):
+    if answer.usage == Usage() and isinstance(usage, dict):
         counts = {name: usage.get(name) for name in _COUNTS}
         changes["usage"] = Usage(
             **{name: count for name, count in counts.items() if isinstance(count, int)}
         )
-    if notes := _notes(report.get("notes"), made.notes):
-        changes["notes"] = (*made.notes, *notes)
+    if notes := _notes(report.get("notes"), answer.notes):
+        changes["notes"] = (*answer.notes, *notes)
     status, kind = report.get("status"), report.get("error")
     is_failed = isinstance(kind, str) or (isinstance(status, int) and status >= 400)
-    if is_failed and made.error is None:
+    if is_failed and answer.error is None:
         code = status if isinstance(status, int) else None
         changes["error"] = Failure(type=kind if isinstance(kind, str) else None, code=code)
     elif response is None and not is_failed:
         changes["ended"] = True
-    return made.replace(**changes)
+    return answer.replace(**changes)
 
 
 def _notes(given: Any, known: tuple[Note, ...]) -> list[Note]:
     """The notes of a report that the answer does not have."""
     codes = {note.code for note in known}
-    found = []
+    notes = []
     for note in given if isinstance(given, list) else ():
         match note:
             case {"code": str(code), **rest} if code in SENTENCES and code not in codes:
                 detail, count = rest.get("detail"), rest.get("count")
-                told = detail if isinstance(detail, str) else None
-                found.append(Note(code, told, count if isinstance(count, int) else 1))
-    return found
+                text = detail if isinstance(detail, str) else None
+                notes.append(Note(code, text, count if isinstance(count, int) else 1))
+    return notes
 
 
 def _settings(path: list[LoggedRecord]) -> Request | None:
     """The settings of the last request."""
-    given = next((record.request["settings"] for record in reversed(path) if isinstance(record.request.get("settings"), dict)), None)  # fmt: skip
-    if given is None:
+    stored = next((record.request["settings"] for record in reversed(path) if isinstance(record.request.get("settings"), dict)), None)  # fmt: skip
+    if stored is None:
         return None
-    given = with_fillers(given)
-    model = given.get("model")
+    stored = with_fillers(stored)
+    model = stored.get("model")
     ends = (record.end.get("report") for record in reversed(path) if record.end)
     for report in ends:
         if isinstance(report, dict) and report.get("provider") and report.get("model"):
             model = f"{report['provider']}/{report['model']}"
             break
-    known = {name: given[name] for name in _SETTINGS if name in given}
+    fields = {name: stored[name] for name in _SETTINGS if name in stored}
     try:
-        return Request(model if isinstance(model, str) else "", (), **known)
+        return Request(model if isinstance(model, str) else "", (), **fields)
     except (InnervoiceError, TypeError, ValueError) as error:
         raise DecodeError(f"expected the settings of a request: {error}") from None
 

@@ -82,71 +82,71 @@ class Keeper:
         return {"type": "message", "role": message["role"], "parts": parts}
 
     def _response(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {"type": "response"}
-        made |= _named(given, "ended", "finish_reason")
+        record: dict[str, Any] = {"type": "response"}
+        record |= _selected(given, "ended", "finish_reason")
         for name in ("provider", "model", "wire_finish_reason"):
             if isinstance(given.get(name), str):
-                made[name] = self._redactor.name(given[name], _NAME)
+                record[name] = self._redactor.name(given[name], _NAME)
         if isinstance(given.get("id"), str):
-            made["id"] = identifier(given["id"])
+            record["id"] = identifier(given["id"])
         if parts := given.get("parts"):
-            made["parts"] = [self._part(part) for part in parts]
+            record["parts"] = [self._part(part) for part in parts]
         if usage := given.get("usage"):
-            made["usage"] = _numbers(usage)
+            record["usage"] = _numbers(usage)
         if notes := given.get("notes"):
-            made["notes"] = [self._note(note) for note in notes]
+            record["notes"] = [self._note(note) for note in notes]
         if report := given.get("reasoning"):
-            made["reasoning"] = self._reasoning(report)
+            record["reasoning"] = self._reasoning(report)
         if error := given.get("error"):
-            made["error"] = self._failure(error)
+            record["error"] = self._failure(error)
         if others := given.get("alternatives"):
-            made["alternatives"] = [self._response(other) for other in others]
-        return made
+            record["alternatives"] = [self._response(other) for other in others]
+        return record
 
     def _failure(self, error: Mapping[str, Any]) -> dict[str, Any]:
-        made = {name: self._word(error[name]) for name in ("type", "code") if error.get(name)}
+        record = {name: self._word(error[name]) for name in ("type", "code") if error.get(name)}
         if self._is_full and isinstance(error.get("message"), str):
-            made["message"] = self._redactor.name(error["message"])
-        return made
+            record["message"] = self._redactor.name(error["message"])
+        return record
 
     def _reasoning(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        made = _named(report, "requested", "effective")
+        record = _selected(report, "requested", "effective")
         if notes := report.get("notes"):
-            made["notes"] = [self._note(note) for note in notes]
-        return made
+            record["notes"] = [self._note(note) for note in notes]
+        return record
 
     def notes(self, notes: tuple[Note, ...] | list[Note]) -> list[dict[str, Any]]:
         """What is kept of notes."""
         return [self._note(plain_form(note)) for note in notes]
 
     def _note(self, note: Mapping[str, Any]) -> dict[str, Any]:
-        made = _named(note, "code", "count")
+        record = _selected(note, "code", "count")
         if self._is_full and isinstance(note.get("detail"), str):
-            made["detail"] = self._redactor.name(note["detail"])
-        return made
+            record["detail"] = self._redactor.name(note["detail"])
+        return record
 
     # ---- parts ---------------------------------------------------------------------------------
 
     def _part(self, part: Mapping[str, Any]) -> dict[str, Any]:
         kind = part["type"]
-        made: dict[str, Any] = {"type": kind, **_named(part, "complete", "form", "error")}
+        record: dict[str, Any] = {"type": kind, **_selected(part, "complete", "form", "error")}
         match kind:
             case "text" | "thinking":
-                made["text"] = self.text(part.get("text", ""))
+                record["text"] = self.text(part.get("text", ""))
             case "tool_call":
-                made["id"] = identifier(part["id"])
-                made["name"] = self._redactor.name(part["name"], _NAME)
-                made["arguments"] = self.text(part.get("arguments", ""))
+                record["id"] = identifier(part["id"])
+                record["name"] = self._redactor.name(part["name"], _NAME)
+                record["arguments"] = self.text(part.get("arguments", ""))
             case "tool_result":
-                made["call_id"] = identifier(part["call_id"])
-                made["content"] = self._content(part.get("content", ""))
+                record["call_id"] = identifier(part["call_id"])
+                record["content"] = self._content(part.get("content", ""))
             case "media":
-                made |= self._media(part)
+                record |= self._media(part)
             case _:
-                made["value"] = self._foreign(part.get("value"))
+                record["value"] = self._foreign(part.get("value"))
         if origin := part.get("origin"):
-            made["origin"] = self._origin(origin)
-        return made
+            record["origin"] = self._origin(origin)
+        return record
 
     def text(self, text: str) -> str | int:
         """What is kept of a text of people, models or tools."""
@@ -159,32 +159,32 @@ class Keeper:
 
     def _media(self, part: Mapping[str, Any]) -> dict[str, Any]:
         data, url, name = part.get("data"), part.get("url"), part.get("name")
-        made = {"mime": self._word(part["mime"])} if part.get("mime") else {}
-        told = []
+        record = {"mime": self._word(part["mime"])} if part.get("mime") else {}
+        words = []
         if self._is_full and isinstance(name, str):
-            told.append(self._redactor.name(name))
+            words.append(self._redactor.name(name))
         if isinstance(data, str):
-            told.append(f"{len(data) * 3 // 4:,} bytes")
+            words.append(f"{len(data) * 3 // 4:,} bytes")
         if isinstance(url, str):
             is_shown = self._is_full and not url.startswith("data:")
-            told.append(self._redactor.address(url) if is_shown else "by its URL")
-        return {**made, "name": ", ".join(told)} if told else made
+            words.append(self._redactor.address(url) if is_shown else "by its URL")
+        return {**record, "name": ", ".join(words)} if words else record
 
     def _origin(self, origin: Mapping[str, Any]) -> dict[str, Any]:
         """The origin of a part, and the places of its seals. The prefix is left out: the messages before are not kept as they were."""
-        made = _named(origin, "invented")
+        record = _selected(origin, "invented")
         for name in ("provider", "model", "dialect", "scope"):
             if isinstance(origin.get(name), str):
-                made[name] = self._redactor.name(origin[name], _NAME)
+                record[name] = self._redactor.name(origin[name], _NAME)
         for name in ("item", "led_by"):
             if isinstance(origin.get(name), str):
-                made[name] = f"#{short_hash(origin[name])}"
+                record[name] = f"#{short_hash(origin[name])}"
         if origin.get("markup") is not None:
             markup = origin["markup"] if self._is_full else ()
-            made["markup"] = [[place, self._redactor.text(text)] for place, text in markup]
+            record["markup"] = [[place, self._redactor.text(text)] for place, text in markup]
         if seals := _placeholders(origin.get("block"), origin.get("seals", ())):
-            made["block"], made["seals"] = seals
-        return made
+            record["block"], record["seals"] = seals
+        return record
 
     def _foreign(self, value: Any, name: str = "") -> Any:
         """Another program's JSON: without anything that looks sealed; in shape, only its type."""
@@ -199,32 +199,32 @@ class Keeper:
         """What is kept of a request besides its messages."""
         names = ("parallel_tool_calls", "max_tokens", "temperature", "top_p", "stream", "dialect")
         plain = plain_form(request.replace(messages=()))
-        made = _named(plain, *names)
-        made["model"] = self._redactor.name(request.model, _NAME)
+        record = _selected(plain, *names)
+        record["model"] = self._redactor.name(request.model, _NAME)
         if request.reasoning is not None:
-            made["reasoning"] = plain["reasoning"]
+            record["reasoning"] = plain["reasoning"]
         if request.system is not None:
-            made["system"] = self.text(request.system)
+            record["system"] = self.text(request.system)
         if isinstance(request.tool_choice, str):
-            made["tool_choice"] = self._word(request.tool_choice)
+            record["tool_choice"] = self._word(request.tool_choice)
         if self._is_full:
-            made |= {
+            record |= {
                 name: self._foreign(plain[name], name)
                 for name in ("stop", "response_format")
                 if plain.get(name) is not None
             }
         if request.tools:
-            made["tools"] = [self._tool(tool) for tool in plain["tools"]]
-        return made
+            record["tools"] = [self._tool(tool) for tool in plain["tools"]]
+        return record
 
     def _tool(self, tool: Mapping[str, Any]) -> dict[str, Any]:
-        made: dict[str, Any] = {"name": self._redactor.name(str(tool.get("name", "")), _NAME)}
+        record: dict[str, Any] = {"name": self._redactor.name(str(tool.get("name", "")), _NAME)}
         if self._is_full:
             if isinstance(tool.get("description"), str):
-                made["description"] = self._redactor.text(tool["description"])
+                record["description"] = self._redactor.text(tool["description"])
             if tool.get("parameters") is not None:
-                made["parameters"] = self._foreign(tool["parameters"])
-        return made
+                record["parameters"] = self._foreign(tool["parameters"])
+        return record
 
     def name(self, name: str) -> str:
         """A model name that a caller wrote."""
@@ -235,26 +235,26 @@ class Keeper:
 
     def report(self, report: dict[str, Any]) -> dict[str, Any]:
         """What is kept of a report, which holds no text anyway: in shape, notes have no details."""
-        made = _known(report)
+        record = _without_null(report)
         if not self._is_full and isinstance(report.get("notes"), list):
-            made["notes"] = [
+            record["notes"] = [
                 {"code": note["code"], "count": note["count"]} for note in report["notes"]
             ]
-        return made
+        return record
 
     def part(self, part: Part) -> dict[str, Any]:
         """What is kept of a part."""
         return self._part(plain_form(part))
 
 
-def _named(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
+def _selected(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: value[name] for name in names if value.get(name) is not None}
 
 
-def _known(value: dict[str, Any]) -> dict[str, Any]:
+def _without_null(value: dict[str, Any]) -> dict[str, Any]:
     """The known members of this object and of those in it."""
     return {
-        name: _known(item) if isinstance(item, dict) else item
+        name: _without_null(item) if isinstance(item, dict) else item
         for name, item in value.items()
         if item is not None
     }
@@ -263,17 +263,17 @@ def _known(value: dict[str, Any]) -> dict[str, Any]:
 def _numbers(value: Any) -> Any:
     """Counts, and their names."""
     if isinstance(value, dict):
-        kept = {redacted_name(str(name))[:_WORD]: _numbers(item) for name, item in value.items()}
-        return {name: item for name, item in kept.items() if item is not None}
+        counts = {redacted_name(str(name))[:_WORD]: _numbers(item) for name, item in value.items()}
+        return {name: item for name, item in counts.items() if item is not None}
     return value if isinstance(value, (int, float)) else None
 
 
 def _placeholders(block: Any, paths: Any) -> tuple[dict[str, Any], list[str]] | None:
     """A block that has only placeholders for its seals."""
-    made: dict[str, Any] = {}
-    kept = []
+    placeholders: dict[str, Any] = {}
+    paths_here = []
     for path in paths:
-        value, place = block, made
+        value, place = block, placeholders
         names = path.split(".")
         for name in names:
             value = value.get(name) if isinstance(value, dict) else None
@@ -282,5 +282,5 @@ def _placeholders(block: Any, paths: Any) -> tuple[dict[str, Any], list[str]] | 
         for name in names[:-1]:
             place = place.setdefault(name, {})
         place[names[-1]] = seal_placeholder(value)
-        kept.append(path)
-    return (made, kept) if kept else None
+        paths_here.append(path)
+    return (placeholders, paths_here) if paths_here else None

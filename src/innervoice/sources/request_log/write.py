@@ -176,15 +176,15 @@ class RequestLog:
 
     def flush(self, seconds: float = 10.0) -> bool:
         """Waits until everything so far is written; returns whether it is."""
-        done = threading.Event()
+        event = threading.Event()
 
         def write() -> None:
             self._write()
-            done.set()
+            event.set()
 
         self.add(write)
         self._hurry.set()
-        return done.wait(seconds)
+        return event.wait(seconds)
 
     def close(self, seconds: float = 5.0) -> None:
         """Writes the rest, for a limited time."""
@@ -228,25 +228,27 @@ class RequestLog:
             self._write_request(logged)
 
     def _write_request(self, logged: LoggedRequest) -> None:
-        asked, keeper = logged.asked, logged.keeper
-        session = short_hash(asked.session) if asked.session else None
+        question, keeper = logged.asked, logged.keeper
+        session = short_hash(question.session) if question.session else None
         record: dict[str, Any] = {
             "record": "request",
-            "id": asked.id,
-            "at": round(asked.at, 3),
+            "id": question.id,
+            "at": round(question.at, 3),
             "level": keeper.level,
-            "tenant": asked.tenant,
-            "caller": asked.caller,
-            "dialect": asked.dialect,
-            "asked": keeper.name(asked.model),
+            "tenant": question.tenant,
+            "caller": question.caller,
+            "dialect": question.dialect,
+            "asked": keeper.name(question.model),
             "session": session,
         }
         logged.file = self._number
-        owner = f"{asked.tenant}\0{asked.caller}\0{asked.session}"
+        owner = f"{question.tenant}\0{question.caller}\0{question.session}"
         try:
-            grown = self._chains.growth(asked.id, asked.body, asked.dialect, asked.model, owner)
+            grown = self._chains.growth(
+                question.id, question.body, question.dialect, question.model, owner
+            )
         except Exception as error:  # noqa: BLE001 - readers of dialects may raise anything for what nobody serves
-            self._line({**record, "unread": type(error).__name__, "bytes": len(asked.body)})
+            self._line({**record, "unread": type(error).__name__, "bytes": len(question.body)})
             return
         record |= {"base": grown.base, "kept": grown.kept, "answer": grown.has_answer}
         record["new"] = keeper.messages(grown.new)
@@ -315,8 +317,8 @@ class RequestLog:
         self._write()
 
     def _line(self, record: dict[str, Any]) -> None:
-        told = {name: value for name, value in record.items() if value is not None}
-        self._lines.append(dump_json(told) + b"\n")
+        members = {name: value for name, value in record.items() if value is not None}
+        self._lines.append(dump_json(members) + b"\n")
 
     def _write(self) -> None:
         if not self._lines:
@@ -379,13 +381,13 @@ class GrowthWriter:
                         pieces.append((name, event.index, [text]))
                 case PartStart() | PartEnd() | Recast():
                     pieces += self._step(event)
-        return [made for piece in pieces if (made := self._written(piece))]
+        return [step for piece in pieces if (step := self._written(piece))]
 
     def _step(self, event: PartStart | PartEnd | Recast) -> list[dict[str, Any]]:
         keep = self._keeper.part
         if isinstance(event, PartStart):
-            made: dict[str, Any] = {"event": "part_start", "index": event.index, "type": event.type}
-            return [{**made, "part": keep(event.part)} if event.part else made]
+            step: dict[str, Any] = {"event": "part_start", "index": event.index, "type": event.type}
+            return [{**step, "part": keep(event.part)} if event.part else step]
         if isinstance(event, Recast):
             parts = [keep(part) for part in event.parts]
             return [{"event": "recast", "index": event.index, "parts": parts}]
@@ -400,12 +402,12 @@ class GrowthWriter:
         if piece["event"] != "part_end":
             return piece
         index, part = piece["index"], piece.pop("whole")
-        held = self._held.pop(index, None)
-        kept = self._keeper.part(part)
+        waiting = self._held.pop(index, None)
+        record = self._keeper.part(part)
         if index not in self._seen or not isinstance(part, (Text, Thinking)):
-            return {**piece, "part": kept}
-        rest = {"rest": self._keeper.text(held[1])} if held else {}
-        facts = {name: kept[name] for name in _FACTS if name in kept}
+            return {**piece, "part": record}
+        rest = {"rest": self._keeper.text(waiting[1])} if waiting else {}
+        facts = {name: record[name] for name in _FACTS if name in record}
         return {**piece, **rest, **facts}
 
     def _delta(self, name: str, index: int, texts: list[str]) -> dict[str, Any] | None:
@@ -426,8 +428,8 @@ def _settled(text: str) -> int:
     begun = text.rfind(_PEM_START, window)
     if begun >= 0 and _PEM_END not in text[begun:]:
         return begun
-    found = _LAST_WORDS.search(text, max(0, len(text) - _LONGEST_WORDS))
-    return found.start() if found else len(text)
+    match = _LAST_WORDS.search(text, max(0, len(text) - _LONGEST_WORDS))
+    return match.start() if match else len(text)
 
 
 def parts_so_far(steps: Iterable[Any]) -> tuple[Part, ...]:
@@ -453,8 +455,8 @@ def _feed(folder: PartFolder[FoldedPart], step: Any) -> None:
         index = step["index"]
         folder.add(index, _text(step.get("rest", "")))
         folded = folder.parts[index]
-        told = {"complete": True, **{name: step[name] for name in _FACTS if name in step}}
-        folded.end(value_from({**plain_form(folded.now()), **told}))
+        facts = {"complete": True, **{name: step[name] for name in _FACTS if name in step}}
+        folded.end(value_from({**plain_form(folded.now()), **facts}))
 
 
 def _text(piece: Any) -> str:

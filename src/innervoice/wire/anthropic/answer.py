@@ -139,8 +139,8 @@ class AnthropicWriter(AnswerWriter):
 
     def _block(self, part: Part, seal: str) -> dict[str, Any] | None:
         """A block of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
-        if own := self.own_block(part):
-            return own
+        if received := self.own_block(part):
+            return received
         match part:
             case Text():
                 return {"type": "text", "text": part.text}

@@ -118,9 +118,9 @@ class AnthropicGrammar(Grammar):
         kind = as_text(delta.get("type")) or ""
         if not self._expect_open(event, kind):
             return
-        known = _DELTAS.get(self._open or "", {})
-        if self.expect(kind in known, "delta", f"a {self._open} block has no {kind}"):
-            self.expect(known[kind] in delta, "members", f"{kind} lacks {known[kind]!r}")
+        deltas = _DELTAS.get(self._open or "", {})
+        if self.expect(kind in deltas, "delta", f"a {self._open} block has no {kind}"):
+            self.expect(deltas[kind] in delta, "members", f"{kind} lacks {deltas[kind]!r}")
         text = f"{kind} comes after the signature of its block"
         self.expect(not self._is_sealed, "after_signature", text)
         if kind == "signature_delta":

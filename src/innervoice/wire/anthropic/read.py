@@ -93,13 +93,13 @@ class AnthropicReader(Reader):
 
     def _start(self, message: dict[str, Any]) -> bool:
         """Reads the head of a message; returns False for one that begins inside another, which is ignored."""
-        given = as_text(message.get("id"))
-        if self.id is not None and given != self.id:
+        answer_id = as_text(message.get("id"))
+        if self.id is not None and answer_id != self.id:
             self.fail(
                 {"type": "spliced", "message": "a second message began before the first was over"}
             )
             return False
-        self.id = given
+        self.id = answer_id
         self.model = as_text(message.get("model"))
         return True
 
@@ -112,19 +112,19 @@ class AnthropicReader(Reader):
     def _use(self, usage: Any) -> None:
         if not isinstance(usage, dict):
             return
-        known = self._usage
-        known.update({key: value for key, value in usage.items() if value is not None})
-        read = as_count(known.get("cache_read_input_tokens"))
-        written = as_count(known.get("cache_creation_input_tokens"))
-        plain = as_count(known.get("input_tokens"))
-        details = as_dict(known.get("output_tokens_details"))
+        counted = self._usage
+        counted.update({key: value for key, value in usage.items() if value is not None})
+        read = as_count(counted.get("cache_read_input_tokens"))
+        written = as_count(counted.get("cache_creation_input_tokens"))
+        plain = as_count(counted.get("input_tokens"))
+        details = as_dict(counted.get("output_tokens_details"))
         self.use(
             Usage(
                 input_tokens=None if plain is None else plain + (read or 0) + (written or 0),
-                output_tokens=as_count(known.get("output_tokens")),
+                output_tokens=as_count(counted.get("output_tokens")),
                 reasoning_tokens=as_count(details.get("thinking_tokens")),
                 cached_input_tokens=read,
-                raw=dict(known),
+                raw=dict(counted),
             )
         )
 
@@ -178,8 +178,8 @@ class AnthropicReader(Reader):
         elif kind == "input_json_delta":
             self._extend_input(slot, delta.get("partial_json"))
         elif kind == "citations_delta":
-            known = slot.block.get("citations")
-            slot.block["citations"] = [*as_list(known), delta.get("citation")]
+            citations = slot.block.get("citations")
+            slot.block["citations"] = [*as_list(citations), delta.get("citation")]
         else:
             # Unknown deltas are members of an unknown block: the last of each is kept.
             slot.block.update({key: value for key, value in delta.items() if key != "type"})

@@ -75,10 +75,10 @@ def problems(
 
 def _cache_marks(lists: list[Any]) -> Iterator[Any]:
     """The cache marks of tools, of the system prompt, and of blocks in messages and in results."""
-    for held in map(as_dict, chain.from_iterable(map(as_list, lists))):
-        if held.get("cache_control"):
-            yield held["cache_control"]
-        yield from _cache_marks([held.get("content")])
+    for block in map(as_dict, chain.from_iterable(map(as_list, lists))):
+        if block.get("cache_control"):
+            yield block["cache_control"]
+        yield from _cache_marks([block.get("content")])
 
 
 def _enveloped(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
@@ -171,22 +171,22 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
         for block in as_list(turn.get("content"))
         if as_dict(block).get("type") == "tool_use"
     ]
-    known, given = set(called), set[str]()
+    called_ids, answered_ids = set(called), set[str]()
     for position, block in enumerate(map(as_dict, as_list(following.get("content")))):
         if block.get("type") != "tool_result":
             continue
         name, place = str(block.get("tool_use_id")), f"messages.{number}.content.{position}"
-        if name not in known:
+        if name not in called_ids:
             yield refused(
                 f"{place}: unexpected `tool_use_id` found in `tool_result` blocks: {name}. Each `tool_result` block "
                 "must have a corresponding `tool_use` block in the previous message."
             )
-        elif name in given:
+        elif name in answered_ids:
             yield refused(
                 f"{place}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {name}"
             )
-        given.add(name)
-    missing = [name for name in called if name not in given]
+        answered_ids.add(name)
+    missing = [name for name in called if name not in answered_ids]
     if missing:
         yield refused(
             f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "

@@ -69,33 +69,33 @@ def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
     messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
     read = {"model", "messages", "stop_sequences", "tool_choice", "system", *_OPTIONS}
-    known = {name: body.get(name) for name in _OPTIONS}
-    known["stop"] = body.get("stop_sequences")
-    known["tool_choice"], known["parallel_tool_calls"] = _choice(body.get("tool_choice"))
+    options = {name: body.get(name) for name in _OPTIONS}
+    options["stop"] = body.get("stop_sequences")
+    options["tool_choice"], options["parallel_tool_calls"] = _choice(body.get("tool_choice"))
     elsewhere: dict[str, Any] = {}
     if isinstance(body.get("system"), str):
-        known["system"] = body["system"]
+        options["system"] = body["system"]
     else:
         messages = _CONTENT.system(body.get("system")) + messages
-    known["reasoning"], beside = claude_setting(body, elsewhere)
+    options["reasoning"], beside = claude_setting(body, elsewhere)
     form = as_dict(beside["output_config"].get("format"))
     if form.get("type") == "json_schema":
-        known["response_format"] = schema_format(form.get("schema"))
+        options["response_format"] = schema_format(form.get("schema"))
         beside["output_config"] = without(beside["output_config"], "format")
-    left = {name: members for name, members in beside.items() if members}
-    read |= beside.keys() - left.keys()
-    return request_of({**body, **left}, "anthropic", messages, known, read, elsewhere=elsewhere)
+    rest = {name: members for name, members in beside.items() if members}
+    read |= beside.keys() - rest.keys()
+    return request_of({**body, **rest}, "anthropic", messages, options, read, elsewhere=elsewhere)
 
 
 def _choice(choice: Any) -> tuple[Any, bool | None]:
     """Which tools the model may or must call, and whether several at once."""
     single = as_dict(choice).get("disable_parallel_tool_use")
     parallel = not single if isinstance(single, bool) else None
-    given = without(choice, "disable_parallel_tool_use") if parallel is not None else choice
-    match given:
-        case {"type": str(kind)} if len(given) == 1 and kind in _CHOICES:
+    plain_choice = without(choice, "disable_parallel_tool_use") if parallel is not None else choice
+    match plain_choice:
+        case {"type": str(kind)} if len(plain_choice) == 1 and kind in _CHOICES:
             return _CHOICES[kind], parallel
-        case {"type": "tool", "name": str(name)} if len(given) == 2 and name not in _CHOICES:
+        case {"type": "tool", "name": str(name)} if len(plain_choice) == 2 and name not in _CHOICES:
             return name, parallel
         case _:
             return choice, None
@@ -205,8 +205,8 @@ def model_card(model: ModelFacts) -> dict[str, Any]:
         context_window=model.context,
         max_tokens=model.output,
     )
-    named = {"type": "model", "id": model.name, "display_name": model.name, "created_at": NO_TIME}
-    return {**named, **sizes}
+    card = {"type": "model", "id": model.name, "display_name": model.name, "created_at": NO_TIME}
+    return {**card, **sizes}
 
 
 def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:

@@ -111,14 +111,14 @@ def _result(part: ToolResult) -> dict[str, Any]:
 def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
-    made = {
+    tool_block = {
         "name": tool.name,
         "description": tool.description,
         "input_schema": tool.parameters or {"type": "object"},
     }
     return {
         key: value
-        for key, value in {**made, **function_members(tool, DIALECT)}.items()
+        for key, value in {**tool_block, **function_members(tool, DIALECT)}.items()
         if value is not None
     }
 
@@ -129,12 +129,12 @@ def _choice(request: Request) -> Any:
         choice = "auto"  # the member that forbids parallel calls needs a choice
     if not isinstance(choice, str):
         return choice
-    made: dict[str, Any] = {"type": "tool", "name": choice}
+    choice_block: dict[str, Any] = {"type": "tool", "name": choice}
     if choice in _CHOICES:
-        made = {"type": _CHOICES[choice]}
+        choice_block = {"type": _CHOICES[choice]}
     if request.parallel_tool_calls is None or choice == "none":
-        return made
-    return {**made, "disable_parallel_tool_use": not request.parallel_tool_calls}
+        return choice_block
+    return {**choice_block, "disable_parallel_tool_use": not request.parallel_tool_calls}
 
 
 # ---- Files in Anthropic's Messages API: images and documents, by data, by URL, or as plain text.

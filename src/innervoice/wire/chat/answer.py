@@ -247,10 +247,10 @@ class ChatWriter(FieldWriter):
         if isinstance(part, ToolCall):
             self.end_call(number, part)
             return
-        own = self.own_block(part)
-        if own is not None:
+        block = self.own_block(part)
+        if block is not None:
             self._parts[number] = [part]
-            delta = self._shapes[number].end(part, own)
+            delta = self._shapes[number].end(part, block)
             if isinstance(self._shapes[number], WholeDetails):
                 self._details.append(delta or {})
             elif delta:
@@ -282,8 +282,8 @@ class ChatWriter(FieldWriter):
         if waiting:
             texts = [delta["reasoning"] for delta in waiting if delta["reasoning"]]
             entries = [entry for delta in waiting for entry in delta[DETAILS]]
-            said = "".join(texts) or None
-            self.send_delta({"content": "", "reasoning": said, DETAILS: entries})
+            text = "".join(texts) or None
+            self.send_delta({"content": "", "reasoning": text, DETAILS: entries})
 
     def _send_shaped(self, delta: dict[str, Any]) -> None:
         """Adds a delta; a chunk of a list would continue a neighbour of its kind, so it does not come first."""
@@ -306,14 +306,14 @@ class ChatWriter(FieldWriter):
     # ---- calls ---------------------------------------------------------------------------------
 
     def begin_call(self, number: int, call: ToolCall) -> None:
-        own = self.own_block(call) or {}
-        kind, member = ("custom", "input") if "custom" in own else ("function", "arguments")
-        inner = {"name": call.name, **as_dict(own.get(kind))}
+        block = self.own_block(call) or {}
+        kind, member = ("custom", "input") if "custom" in block else ("function", "arguments")
+        inner = {"name": call.name, **as_dict(block.get(kind))}
         # Arguments that are not text are sent with the name.
         comes_whole = not isinstance(inner.get(member, ""), str)
-        named = {"type": kind} if self._lacks_id(call) else {"type": kind, "id": call.id}
+        head = {"type": kind} if self._lacks_id(call) else {"type": kind, "id": call.id}
         index = len(self._calls)
-        begun = {**own, **named, kind: inner if comes_whole else {**inner, member: ""}}
+        begun = {**block, **head, kind: inner if comes_whole else {**inner, member: ""}}
         self._calls[number] = _OpenCall(index, kind, member, comes_whole, frozenset(begun))
         self.send_delta({"tool_calls": [{"index": index, **begun}]})
 
@@ -326,9 +326,9 @@ class ChatWriter(FieldWriter):
             self.send_piece(call.place, text, lambda text: (self._chunk(call.delta(text)), None))
 
     def end_call(self, number: int, call: ToolCall) -> None:
-        own, begun = self.own_block(call), self._calls[number]
-        self._parts[number] = [call if own and self._lacks_id(call) else _named(call, own)]
-        late = {name: value for name, value in (own or {}).items() if name not in begun.members}
+        block, begun = self.own_block(call), self._calls[number]
+        self._parts[number] = [call if block and self._lacks_id(call) else _with_name(call, block)]
+        late = {name: value for name, value in (block or {}).items() if name not in begun.members}
         if late:
             self.send_delta({"tool_calls": [{"index": begun.place, **late}]})
 
@@ -375,8 +375,10 @@ class ChatWriter(FieldWriter):
     def _members(self, response: Response) -> dict[str, Any]:
         """The members of the message besides its parts, if it came in this dialect."""
         origin = response.origin
-        kept = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
-        return {name: value for name, value in kept.items() if name not in _KNOWN or value == []}
+        received = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
+        return {
+            name: value for name, value in received.items() if name not in _KNOWN or value == []
+        }
 
     def send_delta(self, delta: dict[str, Any]) -> None:
         """Adds a chunk with a delta."""
@@ -399,7 +401,7 @@ class ChatWriter(FieldWriter):
         return {"choices": [choice]}
 
 
-def _named(call: ToolCall, block: dict[str, Any] | None) -> ToolCall:
+def _with_name(call: ToolCall, block: dict[str, Any] | None) -> ToolCall:
     """A call with its id, in its own block if it has one."""
     if block is None or call.origin is None:
         return call.replace(origin=None)

@@ -186,16 +186,16 @@ class ChatReader(Reader):
             call = _nested(call)
         kind = _kind_of(call)
         inner = as_dict(call.get(kind))
-        given = as_text(call.get("id"))
+        call_id = as_text(call.get("id"))
         index = call.get("index") if isinstance(call.get("index"), int) else None
-        key = index if index is not None else given or position
+        key = index if index is not None else call_id or position
         slot = self._calls.get(key)
-        if slot is None and not inner and not given:
+        if slot is None and not inner and not call_id:
             return  # an empty call is none
-        known = slot.begun.id if slot and slot.begun and not slot.invented else None
-        if slot is None or (given and known and given != known and inner.get("name")):
+        slot_id = slot.begun.id if slot and slot.begun and not slot.invented else None
+        if slot is None or (call_id and slot_id and call_id != slot_id and inner.get("name")):
             origin = self.origin({kind: {}}) if kind == "custom" else None
-            slot = self.open_call(given, inner.get("name"), {}, origin)
+            slot = self.open_call(call_id, inner.get("name"), {}, origin)
             slot.source = kind
             self._calls[key] = slot
         self._merge_call(slot, call, kind)
@@ -210,13 +210,13 @@ class ChatReader(Reader):
             if name == "index":
                 continue
             if name == kind:
-                known = as_dict(block.get(kind))
+                members = as_dict(block.get(kind))
                 block[kind] = {
-                    **known,
+                    **members,
                     **{
                         key: item
                         for key, item in as_dict(value).items()
-                        if item or key not in known
+                        if item or key not in members
                     },
                 }
             elif value or not (name in _NOTHING or name in block):

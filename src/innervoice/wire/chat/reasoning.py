@@ -172,8 +172,8 @@ class ReasoningFields:
         form: Form = "summary" if entry.get("type") == "reasoning.summary" else "full"
         begun, is_thinking = None, _is_thinking(entry)
         if is_thinking and isinstance(entry.get("index"), (int, str)):
-            known = {name: value for name, value in entry.items() if name not in _COMING}
-            begun = Thinking("", form, complete=False, origin=reader.origin(known))
+            members = {name: value for name, value in entry.items() if name not in _COMING}
+            begun = Thinking("", form, complete=False, origin=reader.origin(members))
         slot = reader.open("thinking" if is_thinking else "opaque", {}, begun)
         slot.source, slot.form = "reasoning", form
         return slot
@@ -181,7 +181,7 @@ class ReasoningFields:
     def _lengthen(self, reader: Reader, slot: Slot, entry: dict[str, Any]) -> None:
         """Joins a piece to its entry; texts are joined once, at the end."""
         for name, value in entry.items():
-            known = slot.block.get(name)
+            before = slot.block.get(name)
             if name in ("text", "summary") and isinstance(value, str):
                 slot.block.setdefault(name, "")
                 new = self._new(reader, slot, value)
@@ -189,9 +189,9 @@ class ReasoningFields:
                     reader.add(slot, new)
                 else:
                     self._unshown.setdefault(slot.index, []).append(new)
-            elif name == "data" and isinstance(value, str) and isinstance(known, str):
-                slot.block[name] = known + value
-            elif value or known is None:
+            elif name == "data" and isinstance(value, str) and isinstance(before, str):
+                slot.block[name] = before + value
+            elif value or before is None:
                 slot.block[name] = value
 
     def part(self, reader: Reader, slot: Slot, *, complete: bool) -> Part:

@@ -90,8 +90,8 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
 
 def _words(target: Target, code: str, usual: str, **values: Any) -> str:
     """A refusal in the words of the model's row, or in the usual ones, which may quote the caller and have no placeholders."""
-    own = target.row.says.get(code)
-    return own.format(model=target.model, **values) if own is not None else usual
+    text = target.row.says.get(code)
+    return text.format(model=target.model, **values) if text is not None else usual
 
 
 # ---- settings -------------------------------------------------------------------------------------
@@ -99,7 +99,9 @@ def _words(target: Target, code: str, usual: str, **values: Any) -> str:
 
 def is_on(body: dict[str, Any], target: Target) -> bool:
     """Whether the model will reason."""
-    template = {name: item for held in _TEMPLATES for name, item in as_dict(body.get(held)).items()}
+    template = {
+        name: item for member in _TEMPLATES for name, item in as_dict(body.get(member)).items()
+    }
     if body.get("reasoning_effort") == "none" or body.get("enable_thinking") is False:
         return False
     if as_dict(body.get("thinking")).get("type") == "disabled" or False in template.values():
@@ -179,11 +181,11 @@ def _together(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refusal]:
     row, host = target.row, target.host
     called: set[Any] = set()
-    given: dict[Any, int] = {}
+    numbers: dict[Any, int] = {}
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     yield from _answered(messages)
-    own = bool(messages) and messages[-1].get("role") == "assistant"
-    if on and own and not row.prefill_thinking:
+    is_prefill = bool(messages) and messages[-1].get("role") == "assistant"
+    if on and is_prefill and not row.prefill_thinking:
         usual = "Assistant response prefill is incompatible with enable_thinking."
         yield refused(_words(target, "prefill", usual))
     for number, message in enumerate(messages):
@@ -195,13 +197,13 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
                 param=f"messages.[{number}].role",
             )
         if message.get("role") == "tool":
-            yield from _twice(name, number, given)
+            yield from _twice(name, number, numbers)
         if message.get("role") != "assistant":
             continue
         calls = as_list(message.get("tool_calls"))
         called |= set(_ids(message))
         for called_id in _ids(message):
-            given.pop(called_id, None)
+            numbers.pop(called_id, None)
         for field in message.keys() & (host.refuses if host else {}):
             yield refused(host.refuses[field] if host else "")
         demanded = row.replay == "must" and row.replay_field == "reasoning_content"
@@ -221,22 +223,22 @@ def _ids(message: dict[str, Any]) -> list[str | None]:
     return [as_text(as_dict(call).get("id")) for call in as_list(message.get("tool_calls"))]
 
 
-def _twice(call_id: Any, number: int, given: dict[Any, int]) -> Iterator[Refusal]:
+def _twice(call_id: Any, number: int, numbers: dict[Any, int]) -> Iterator[Refusal]:
     """A call has one result; `given` are the results so far and their positions. Ids may be used again in a later turn."""
-    if call_id in given:
+    if call_id in numbers:
         yield refused(
-            f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', in messages[{given[call_id]}] and "
+            f"Invalid parameter: Duplicate value for 'tool_call_id' of '{call_id}', in messages[{numbers[call_id]}] and "
             f"messages[{number}].",
             param=f"messages.[{number}].tool_call_id",
         )
-    given[call_id] = number
+    numbers[call_id] = number
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
     results = (message for message in messages if message.get("role") == "tool")
-    given = {as_text(message.get("tool_call_id")) for message in results}
+    answered = {as_text(message.get("tool_call_id")) for message in results}
     for message in messages[:-1]:
-        missing = [str(name) for name in _ids(message) if name not in given]
+        missing = [str(name) for name in _ids(message) if name not in answered]
         if missing:
             yield refused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -344,12 +346,12 @@ def shape_problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
 
 def _worded(misfit: Misfit, target: Target) -> Refusal:
     """The refusal in OpenAI's words, or in those that the host's row has for unknown members."""
-    own = target.host.says.get("unknown_member") if target.host else None
-    if own is None or misfit.what != "unknown":
+    template = target.host.says.get("unknown_member") if target.host else None
+    if template is None or misfit.what != "unknown":
         return openai_worded(misfit)
     place = bracketed(misfit.path[:-1])
     at = f" at '{place}'" if place else ""
-    return Refusal(text=own.replace("{name}", str(misfit.path[-1])).replace("{at}", at))
+    return Refusal(text=template.replace("{name}", str(misfit.path[-1])).replace("{at}", at))
 
 
 def _shape(target: Target) -> Needs:

@@ -78,26 +78,26 @@ def read_request(
         for message in checked_messages(body.get("messages"), "messages")
     ]
     read = {"model", "messages", "stop", "stream", "stream_options", "tool_choice", *_OPTIONS}
-    known = {name: body.get(name) for name in _OPTIONS}
+    options = {name: body.get(name) for name in _OPTIONS}
     elsewhere: dict[str, Any] = {}
-    known["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
-    known["stop"] = body.get("stop")
-    known["stream"] = body.get("stream")
+    options["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
+    options["stop"] = body.get("stop")
+    options["stream"] = body.get("stream")
     for name in ("max_completion_tokens", "max_tokens"):
         if isinstance(body.get(name), int):
-            known["max_tokens"] = body[name]
+            options["max_tokens"] = body[name]
             read.add(name)
-    spelling, left = chat_setting(body)
+    spelling, rest = chat_setting(body)
     if spelling is not None:
-        known["reasoning"] = spelling.setting
-        read |= spelling.members.keys() - left.keys()
+        options["reasoning"] = spelling.setting
+        read |= spelling.members.keys() - rest.keys()
     if body.get("stream_options") not in (None, {"include_usage": True}):
         read.discard("stream_options")
     return request_of(
-        {**body, **left},
+        {**body, **rest},
         reader.dialect,
         messages,
-        known,
+        options,
         read,
         spelling=spelling,
         elsewhere=elsewhere,
@@ -130,8 +130,8 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
         turn = assistant_turn(reader(Context()), answer)
         if "content" in message and not message["content"] and turn.origin:
             # Null and "" differ, and neither is a part.
-            kept = {**as_dict(turn.origin.block), "content": message["content"]}
-            return turn.replace(origin=turn.origin.replace(block=kept))
+            block = {**as_dict(turn.origin.block), "content": message["content"]}
+            return turn.replace(origin=turn.origin.replace(block=block))
         return turn
     rest = {
         key: value
@@ -210,7 +210,9 @@ def message_of(
 ) -> dict[str, Any]:
     """The message of an answer; `plain` makes the block of reasoning that came without one."""
     parts = [
-        own for part in wholes(answer.parts) if (own := _own(part, dialect, plain)) is not None
+        part_here
+        for part in wholes(answer.parts)
+        if (part_here := _own(part, dialect, plain)) is not None
     ]
     origin = answer.origin if answer.origin and answer.origin.dialect == dialect else None
     message = write_assistant(Message("assistant", tuple(parts), origin))
@@ -219,17 +221,17 @@ def message_of(
         if part.origin and "id" in part.origin.invented and block_of(part):
             # The host sent none, so none is written.
             message["tool_calls"][number] = block_of(part)
-    kept = as_dict(origin.block) if origin else {}
-    return {**message, **{name: value for name, value in kept.items() if name != "content"}}
+    received = as_dict(origin.block) if origin else {}
+    return {**message, **{name: value for name, value in received.items() if name != "content"}}
 
 
 def _own(part: Part, dialect: str, plain: Callable[[str], dict[str, Any]]) -> Part | None:
     """A part as this dialect can write it: with a block of this dialect, or without one."""
-    own = own_part(part, dialect)
-    if isinstance(own, Thinking) and block_of(own) is None:
-        origin = Origin(dialect=dialect, block=plain(own.text))
-        return own.replace(origin=origin) if own.text else None
-    return own
+    part_here = own_part(part, dialect)
+    if isinstance(part_here, Thinking) and block_of(part_here) is None:
+        origin = Origin(dialect=dialect, block=plain(part_here.text))
+        return part_here.replace(origin=origin) if part_here.text else None
+    return part_here
 
 
 def word_of(answer: Response, dialect: str, words: dict[str, str]) -> str:
@@ -287,25 +289,25 @@ def _reasoning(value: Any) -> tuple[Asked, Any]:
     """OpenRouter's object."""
     if not isinstance(value, dict):
         return {}, value
-    asked = {name: value[name] for name in ("enabled", "exclude", "summary") if name in value}
+    setting = {name: value[name] for name in ("enabled", "exclude", "summary") if name in value}
     if isinstance(value.get("max_tokens"), int):
-        asked["budget"] = value["max_tokens"]
+        setting["budget"] = value["max_tokens"]
     effort, _ = _effort(value.get("effort"))
-    return {**asked, **effort}, without(value, "effort", "max_tokens", *asked)
+    return {**setting, **effort}, without(value, "effort", "max_tokens", *setting)
 
 
 def _thinking(value: Any) -> tuple[Asked, Any]:
     """The object of DeepSeek, Z.ai and others, modelled on Anthropic's; or a switch."""
     if isinstance(value, bool):
         return {"enabled": value}, None
-    given = as_dict(value)
-    kind = given.get("type")
+    members = as_dict(value)
+    kind = members.get("type")
     if kind not in ("enabled", "disabled", "adaptive", "auto"):
         return {}, value
-    asked: Asked = {"enabled": kind != "disabled"}
-    if isinstance(given.get("budget_tokens"), int):
-        asked["budget"] = given["budget_tokens"]
-    return asked, without(given, "type", "budget_tokens")
+    setting: Asked = {"enabled": kind != "disabled"}
+    if isinstance(members.get("budget_tokens"), int):
+        setting["budget"] = members["budget_tokens"]
+    return setting, without(members, "type", "budget_tokens")
 
 
 def _switch(value: Any) -> tuple[Asked, Any]:
@@ -320,14 +322,14 @@ def _budget(value: Any) -> tuple[Asked, Any]:
 
 def _template(value: Any) -> tuple[Asked, Any]:
     """Arguments of a chat template, in which the switch has one of two names."""
-    given = as_dict(value)
-    switch = next((name for name in _SWITCHES if isinstance(given.get(name), bool)), None)
+    members = as_dict(value)
+    switch = next((name for name in _SWITCHES if isinstance(members.get(name), bool)), None)
     if switch is None:
         return {}, value
-    asked: Asked = {"enabled": given[switch]}
-    if isinstance(given.get("thinking_budget"), int):
-        asked["budget"] = given["thinking_budget"]
-    return asked, without(given, switch, "thinking_budget")
+    setting: Asked = {"enabled": members[switch]}
+    if isinstance(members.get("thinking_budget"), int):
+        setting["budget"] = members["thinking_budget"]
+    return setting, without(members, switch, "thinking_budget")
 
 
 def _format(value: Any) -> tuple[Asked, Any]:
@@ -358,22 +360,26 @@ def chat_setting(body: dict[str, Any]) -> tuple[Spelling | None, dict[str, Any]]
     """The reasoning setting of a body, and the other contents of its members."""
     asked: Asked = {}
     members: dict[str, Any] = {}
-    left: dict[str, Any] = {}
+    unread: dict[str, Any] = {}
     is_off = False
     for name, read in _READ.items():
         if body.get(name) is None:
             continue
-        found, rest = read(body[name])
-        if found:
+        part_of_setting, rest = read(body[name])
+        if part_of_setting:
             members[name] = body[name]
-            is_off = is_off or found.get("enabled") is False or found.get("effort") == "none"
-            asked |= found
+            is_off = (
+                is_off
+                or part_of_setting.get("enabled") is False
+                or part_of_setting.get("effort") == "none"
+            )
+            asked |= part_of_setting
         if rest:
-            left[name] = rest
+            unread[name] = rest
     if is_off:
         asked = {"enabled": False}
     setting = setting_of(asked)
     if setting is None:
         return None, {name: body[name] for name in _READ if name in body}
     is_switch = asked.get("enabled") is True and asked.keys().isdisjoint(("effort", "budget"))
-    return Spelling(setting, members, is_switch), left
+    return Spelling(setting, members, is_switch), unread

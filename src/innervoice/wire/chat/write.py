@@ -155,14 +155,16 @@ def write_message(message: Message, write_file: WriteFile = write_media) -> list
 def _result(part: ToolResult, write_file: WriteFile) -> Any:
     if isinstance(part.content, str):
         plain = {"type": "text", "text": part.content}
-        return [held] if (held := marked(plain, part)) is not plain else part.content
+        return [block] if (block := marked(plain, part)) is not plain else part.content
     return _content(list(part.content), write_file)
 
 
 def write_assistant(message: Message) -> dict[str, Any]:
     """A turn of the model."""
     parts = list(wholes(message.parts))
-    kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    received = (
+        message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    )
     written: dict[str, Any] = {"role": "assistant"}
     if any(_is_chunk(part) for part in parts):
         # Content that came as a list of chunks is sent back as one.
@@ -170,12 +172,12 @@ def write_assistant(message: Message) -> dict[str, Any]:
     else:
         text = "".join(part.text for part in parts if isinstance(part, Text))
         calls = any(isinstance(part, ToolCall) for part in parts)
-        written["content"] = text if text or not calls else kept.get("content")
+        written["content"] = text if text or not calls else received.get("content")
     written.update(_reasoning(parts))
     calls_written = [write_call(part) for part in parts if isinstance(part, ToolCall)]
     if calls_written:
         written["tool_calls"] = calls_written
-    written.update({name: kept[name] for name in _SENT_BACK if name in kept})
+    written.update({name: received[name] for name in _SENT_BACK if name in received})
     return written
 
 

@@ -45,15 +45,15 @@ class CohereWriter(AnswerWriter):
 
     def begin(self, number: int, part: Part) -> None:
         self._kind = part.type
-        own = self.own_block(part) or {}
-        self._is_plan = "tool_plan" in own
+        block = self.own_block(part) or {}
+        self._is_plan = "tool_plan" in block
         match part:
             case Thinking() if self._is_plan:
                 pass
             case Text() | Thinking() if self._has_place(part):
                 index = len(self._content)
-                member = "value" if "value" in own else part.type
-                begun = {"type": part.type, **own, member: ""}
+                member = "value" if "value" in block else part.type
+                begun = {"type": part.type, **block, member: ""}
                 self._send_message("content-start", index, content=begun)
             case ToolCall():
                 begun = {"name": part.name, "arguments": ""}
@@ -83,8 +83,8 @@ class CohereWriter(AnswerWriter):
                 self._send("content-end", index=len(self._content) - 1)
             case ToolCall():
                 block = self.own_block(part)
-                known = part.replace(origin=Origin(block=block) if block else None)
-                (call,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
+                whole = part.replace(origin=Origin(block=block) if block else None)
+                (call,) = write_assistant(Message("assistant", (whole,)))["tool_calls"]
                 self._calls.append(call)
                 self._send("tool-call-end", index=len(self._calls) - 1)
             case _:

@@ -83,10 +83,10 @@ class CohereGrammar(Grammar):
         self._open[family] = family
         if family == "content":
             kind = as_text(as_dict(inner.get("content")).get("type")) or ""
-            known = self.expect(
+            is_legal = self.expect(
                 kind in ("text", "thinking"), "content", f"{kind!r} is not a content type"
             )
-            self._open[family] = kind if known else "text"
+            self._open[family] = kind if is_legal else "text"
         elif family == "tool-call":
             call = as_dict(inner.get("tool_calls"))
             self.expect_members(call, {"id": str, "function": dict}, "the call")
@@ -96,8 +96,8 @@ class CohereGrammar(Grammar):
     def _end(self, delta: dict[str, Any]) -> None:
         # An error ends a message wherever it is.
         is_error = delta.get("finish_reason") == "ERROR"
-        said = f"message-end comes while {self._open} is open"
-        self.expect(is_error or not self._open, "unstopped", said)
+        problem = f"message-end comes while {self._open} is open"
+        self.expect(is_error or not self._open, "unstopped", problem)
         word = delta.get("finish_reason")
         self.expect(word in _WORDS, "word", f"{word!r} is not a finish_reason")
         if "usage" in delta:

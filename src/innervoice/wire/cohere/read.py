@@ -100,7 +100,7 @@ class CohereReader(Reader):
         if not isinstance(content, dict):
             self.odd(content, "content")
             return
-        known = self._blocks.get(("content", index))
+        slot = self._blocks.get(("content", index))
         thinking = content.get(
             "thinking", content.get("value") if content.get("type") == "thinking" else None
         )
@@ -109,13 +109,13 @@ class CohereReader(Reader):
             self.odd(content, "content")
             return
         kind = "thinking" if thinking is not None else "text"
-        if starts or not known or not known.open or known.kind != kind:
+        if starts or not slot or not slot.open or slot.kind != kind:
             self._close(("content", index))
             self._close(("plan", None))
-            known = self._blocks["content", index] = self.open(
+            slot = self._blocks["content", index] = self.open(
                 kind, {k: v for k, v in content.items() if starts}
             )
-        self.add(known, text)
+        self.add(slot, text)
 
     def _read_plan(self, plan: Any) -> None:
         if not isinstance(plan, str):

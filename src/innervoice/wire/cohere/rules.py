@@ -112,9 +112,9 @@ def _worded(misfit: Misfit) -> Refusal:
         case "missing" | "untagged":
             text = f"invalid request: {place} is required"
         case "type":
-            given, wanted = type_name(misfit.value), misfit.expected[-1]
+            type_here, wanted = type_name(misfit.value), misfit.expected[-1]
             text = (
-                f"invalid type: parameter {place} is of type {_TYPES.get(given, given)} but should be of type "
+                f"invalid type: parameter {place} is of type {_TYPES.get(type_here, type_here)} but should be of type "
                 f"{_TYPES.get(wanted, wanted)}. {_USAGE}"
             )
         case _:

@@ -61,29 +61,29 @@ _OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body."""
     messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
-    known = {name: body.get(name) for name in _OPTIONS}
+    options = {name: body.get(name) for name in _OPTIONS}
     form = as_dict(body.get("response_format"))
     if "schema" in form:
-        known["response_format"] = schema_format(form["schema"])
-    known["top_p"], known["stop"] = body.get("p"), body.get("stop_sequences")
+        options["response_format"] = schema_format(form["schema"])
+    options["top_p"], options["stop"] = body.get("p"), body.get("stop_sequences")
     read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
     choice = body.get("tool_choice")
     if choice in ("REQUIRED", "NONE"):
-        known["tool_choice"] = choice.lower()
+        options["tool_choice"] = choice.lower()
         read.add("tool_choice")
     elsewhere: dict[str, Any] = {}
     match body.get("thinking"):
         case {"type": "disabled", **rest} if not rest:
-            known["reasoning"] = False
+            options["reasoning"] = False
             read.add("thinking")
         case {"type": "enabled", "token_budget": int(budget), **rest} if not rest:
-            known["reasoning"] = budget
+            options["reasoning"] = budget
             read.add("thinking")
         case {"type": "enabled"}:
             elsewhere["reasoning"] = (None, Reasoning("medium"))
         case _:
             pass
-    return request_of(body, "cohere", messages, known, read, elsewhere=elsewhere)
+    return request_of(body, "cohere", messages, options, read, elsewhere=elsewhere)
 
 
 def _message(message: dict[str, Any]) -> Message:

@@ -86,8 +86,8 @@ class ConverseWriter(AnswerWriter):
     def finish(self, response: Response) -> None:
         self._stop_reason = stop_reason(response) or "end_turn"
         origin = response.origin
-        kept = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
-        self._more = {name: value for name, value in kept.items() if name == MORE_FIELDS}
+        received = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
+        self._more = {name: value for name, value in received.items() if name == MORE_FIELDS}
         self._send("messageStop", stopReason=self._stop_reason, **self._more)
         self._send("metadata", usage=counted(self.usage), metrics=METRICS)
 
@@ -108,8 +108,8 @@ class ConverseWriter(AnswerWriter):
 
     def _block(self, part: Part) -> dict[str, Any] | None:
         """A block of this dialect unchanged; any other part in the plain form, if the dialect has one for it."""
-        if own := self.own_block(part):
-            return own
+        if received := self.own_block(part):
+            return received
         match part:
             case Text():
                 return {"text": part.text}
@@ -124,8 +124,8 @@ class ConverseWriter(AnswerWriter):
     def _reasoning(self, part: Thinking) -> dict[str, Any] | None:
         seal = self.seal_of(part)
         if part.text or part.form != "hidden":
-            shown = {"text": part.text} | ({"signature": seal} if seal else {})
-            return {"reasoningContent": {"reasoningText": shown}}
+            readable = {"text": part.text} | ({"signature": seal} if seal else {})
+            return {"reasoningContent": {"reasoningText": readable}}
         if not seal:
             return None
         return {"reasoningContent": {"redactedContent": _as_base64(seal)}}
@@ -136,9 +136,9 @@ class ConverseWriter(AnswerWriter):
         if "redactedContent" in reasoning:
             self._send_delta({"reasoningContent": reasoning})
         elif "reasoningText" in reasoning:
-            shown = as_dict(reasoning["reasoningText"])
-            if "signature" in shown:
-                self._send_delta({"reasoningContent": {"signature": shown["signature"]}})
+            readable = as_dict(reasoning["reasoningText"])
+            if "signature" in readable:
+                self._send_delta({"reasoningContent": {"signature": readable["signature"]}})
             elif self._is_empty:
                 self._send_delta({"reasoningContent": {"text": ""}})
         elif "toolUse" in block and self._is_empty:

@@ -169,8 +169,8 @@ class ConverseReader(Reader):
             if key == "text" and isinstance(value, str):
                 self.add(slot, value)
             elif key == "redactedContent" and isinstance(value, str):
-                known = as_text(block.get(key))
-                block[key] = _joined(known, value) if known else value
+                before = as_text(block.get(key))
+                block[key] = _joined(before, value) if before else value
             elif key == "signature":
                 slot.block["signature"] = value
             elif value is not None:

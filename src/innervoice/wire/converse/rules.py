@@ -126,11 +126,11 @@ def _answered(
     called = [as_dict(block["toolUse"]).get("toolUseId") for block in blocks if "toolUse" in block]
     if not called or following is None:
         return
-    given = {
+    answered = {
         as_dict(as_dict(block).get("toolResult")).get("toolUseId")
         for block in as_list(following.get("content"))
     }
-    missing = [str(name) for name in called if name not in given]
+    missing = [str(name) for name in called if name not in answered]
     if missing:
         yield refused(
             f"Expected toolResult blocks at messages.{number + 1}.content for the following Ids: {', '.join(missing)}"
@@ -258,9 +258,9 @@ def _worded(misfit: Misfit) -> Refusal:
         case "missing":
             text = f"{above}: required key [{last}] not found"
         case "type":
-            given = _TYPES[type_name(misfit.value)]
+            type_here = _TYPES[type_name(misfit.value)]
             wanted = _TYPES[misfit.expected[0]]
-            text = f"{_pointer(misfit.path)}: expected type: {wanted}, found: {given}"
+            text = f"{_pointer(misfit.path)}: expected type: {wanted}, found: {type_here}"
         case _:
             text = f"{_pointer(misfit.path)}: {str(misfit.value)[:100]} is not a valid enum value"
     return Refusal(

@@ -67,7 +67,7 @@ def read_request(body: dict[str, Any]) -> Request:
     """Reads a body; the model's name is in the path, not here."""
     messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
     config = dict(as_dict(body.get("inferenceConfig")))
-    known: dict[str, Any] = {
+    options: dict[str, Any] = {
         "max_tokens": config.pop("maxTokens", None),
         "temperature": config.pop("temperature", None),
         "top_p": config.pop("topP", None),
@@ -76,22 +76,22 @@ def read_request(body: dict[str, Any]) -> Request:
     read = {"messages", "model", "system"}
     system = as_list(body.get("system"))
     if len(system) == 1 and as_dict(system[0]).keys() == {"text"}:
-        known["system"] = system[0]["text"]
+        options["system"] = system[0]["text"]
     else:
         messages = _CONTENT.system(system) + messages
     tools = dict(as_dict(body.get("toolConfig")))
-    known["tools"] = tools.pop("tools", None)
+    options["tools"] = tools.pop("tools", None)
     choice = _choice(tools.get("toolChoice"))
     if choice is not None:
-        known["tool_choice"] = choice
+        options["tool_choice"] = choice
         del tools["toolChoice"]
     elsewhere: dict[str, Any] = {}
-    known["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)), elsewhere)
+    options["reasoning"], fields = _setting(as_dict(body.get(_FIELDS)), elsewhere)
     changed = {"inferenceConfig": config, "toolConfig": tools, _FIELDS: fields}
-    read |= {name for name, left in changed.items() if not left}
-    changed = {name: left for name, left in changed.items() if left}
+    read |= {name for name, rest in changed.items() if not rest}
+    changed = {name: rest for name, rest in changed.items() if rest}
     return request_of(
-        {**body, **changed}, "bedrock-converse", messages, known, read, elsewhere=elsewhere
+        {**body, **changed}, "bedrock-converse", messages, options, read, elsewhere=elsewhere
     )
 
 
@@ -113,8 +113,8 @@ def _setting(
             return setting, without(fields, "reasoning_effort")
         case _:
             setting, beside = claude_setting(fields, elsewhere)
-            kept = {name: members for name, members in beside.items() if members}
-            return setting, {**without(fields, *beside), **kept}
+            rest = {name: members for name, members in beside.items() if members}
+            return setting, {**without(fields, *beside), **rest}
 
 
 def _choice(choice: Any) -> str | None:

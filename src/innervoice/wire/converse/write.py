@@ -97,12 +97,12 @@ def _tools(tools: tuple[Tool, ...]) -> Iterator[Any]:
 def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
-    made = {
+    block = {
         "name": tool.name,
         "description": tool.description,
         "inputSchema": {"json": tool.parameters or {"type": "object"}},
     }
-    return {"toolSpec": {key: value for key, value in made.items() if value is not None}}
+    return {"toolSpec": {key: value for key, value in block.items() if value is not None}}
 
 
 def _choice(choice: Any) -> Any:
@@ -158,13 +158,13 @@ def write_media(part: Media) -> dict[str, Any]:
 def read_media(block: dict[str, Any]) -> Media | None:
     """The file in a block."""
     for kind in ("image", "document", "video"):
-        held = block.get(kind)
-        if not isinstance(held, dict):
+        file = block.get(kind)
+        if not isinstance(file, dict):
             continue
-        form = as_text(held.get("format")) or ""
+        form = as_text(file.get("format")) or ""
         usual = f"{'application' if kind == 'document' else kind}/{form}"
-        source = as_dict(held.get("source"))
+        source = as_dict(file.get("source"))
         url = as_dict(source.get("s3Location")).get("uri")
-        mime, name = _TYPES.get(form, usual), held.get("name")
+        mime, name = _TYPES.get(form, usual), file.get("name")
         return media_of(mime, source.get("bytes"), url, block, "bedrock-converse", name=name)
     return None

@@ -47,9 +47,11 @@ class GeminiWriter(AnswerWriter):
         """Writes nothing before the first text."""
 
     def begin(self, number: int, part: Part) -> None:
-        own = self.own_block(part)
+        block = self.own_block(part)
         self._is_first = True
-        self._is_pieces = isinstance(part, (Text, Thinking)) and not (own and own.keys() - _PLAIN)
+        self._is_pieces = isinstance(part, (Text, Thinking)) and not (
+            block and block.keys() - _PLAIN
+        )
         self._kind = part.type
 
     def add(self, number: int, text: str) -> None:
@@ -93,8 +95,8 @@ class GeminiWriter(AnswerWriter):
         self._word = finish_word(response) or "STOP"
         origin = response.origin
         if origin and origin.dialect == self.dialect:
-            kept = as_dict(origin.block)
-            self._sources = {name: kept[name] for name in SOURCES if name in kept}
+            received = as_dict(origin.block)
+            self._sources = {name: received[name] for name in SOURCES if name in received}
         # Clients iterate over the parts of every message, including this one.
         self.send(self._response([{"text": ""}] if self._parts else [], last=True))
 
@@ -112,8 +114,8 @@ class GeminiWriter(AnswerWriter):
 
     def _part(self, part: Part) -> dict[str, Any] | None:
         """A part of this dialect unchanged; any other in the plain form, if the dialect has one for it."""
-        if own := self.own_block(part):
-            return own
+        if received := self.own_block(part):
+            return received
         match part:
             case Text():
                 return {"text": part.text}

@@ -108,8 +108,8 @@ class GeminiReader(Reader):
         if reason := candidate.get("finishReason") or candidate.get("finish_reason"):
             self.stop(reason)
             if not candidate.keys().isdisjoint(SOURCES):
-                known = {name: candidate[name] for name in SOURCES if candidate.get(name)}
-                self.message_block.update(known)
+                sources = {name: candidate[name] for name in SOURCES if candidate.get(name)}
+                self.message_block.update(sources)
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
 
@@ -300,11 +300,11 @@ def _set(here: Any, step: int | str, value: Any) -> None:
 
 
 def _child(here: Any, step: int | str, empty: Any) -> Any:
-    found = _get(here, step)
-    if not isinstance(found, (dict, list)):
+    child = _get(here, step)
+    if not isinstance(child, (dict, list)):
         _set(here, step, empty)
         return empty
-    return found
+    return child
 
 
 # ---- Names of google-genai's `model_dump()` -> names of the wire format.
@@ -323,30 +323,30 @@ def wire_chunk(chunk: dict[str, Any]) -> dict[str, Any]:
     """A chunk with the names of the wire format, as far as it is read; parts are renamed one by one."""
     if not _is_renamed(chunk):
         return chunk
-    made = _renamed(chunk)
+    renamed = _renamed(chunk)
     for holder in ("usageMetadata", "promptFeedback"):
-        if isinstance(made.get(holder), dict):
-            made[holder] = _renamed(made[holder])
-    return made
+        if isinstance(renamed.get(holder), dict):
+            renamed[holder] = _renamed(renamed[holder])
+    return renamed
 
 
 def wire_part(part: dict[str, Any]) -> dict[str, Any]:
     """A part with the names of the wire format."""
     if not _is_renamed(part):
         return part
-    made = _renamed(part)
+    renamed = _renamed(part)
     for holder in _HOLDERS:
-        if isinstance(made.get(holder), dict):
-            made[holder] = _renamed(made[holder])
-    _encode(made, "thoughtSignature")
-    _encode(made.get("inlineData"), "data")
-    call = made.get("functionCall")
+        if isinstance(renamed.get(holder), dict):
+            renamed[holder] = _renamed(renamed[holder])
+    _encode(renamed, "thoughtSignature")
+    _encode(renamed.get("inlineData"), "data")
+    call = renamed.get("functionCall")
     if isinstance(call, dict) and "partialArgs" in call:
         call["partialArgs"] = [
             _renamed(piece) if isinstance(piece, dict) else piece
             for piece in as_list(call["partialArgs"])
         ]
-    return made
+    return renamed
 
 
 def _is_renamed(members: dict[str, Any]) -> bool:
@@ -356,7 +356,7 @@ def _is_renamed(members: dict[str, Any]) -> bool:
 
 def _renamed(members: dict[str, Any]) -> dict[str, Any]:
     return {
-        _WORD.sub(lambda found: found[1].upper(), name): value
+        _WORD.sub(lambda match: match[1].upper(), name): value
         for name, value in members.items()
         if value is not None
     }

@@ -288,23 +288,23 @@ def _shape(further: tuple[str, ...]) -> Any:
     return _in_both_spellings({**_BODY, "tools": [tool]}, {})
 
 
-def _in_both_spellings(shape: Any, made: dict[int, Any]) -> Any:
+def _in_both_spellings(shape: Any, shapes: dict[int, Any]) -> Any:
     """A shape whose objects have each member in camel case and with underscores; `made` are those already done, because a shape may contain itself."""
-    if id(shape) in made:
-        return made[id(shape)]
+    if id(shape) in shapes:
+        return shapes[id(shape)]
     match shape:
         case Named():
-            return Named(_in_both_spellings(shape.shape, made))
+            return Named(_in_both_spellings(shape.shape, shapes))
         case Words() | str() | None:
             return shape
         case dict():
             both: dict[str, Any] = {}
-            made[id(shape)] = both
+            shapes[id(shape)] = both
             for name, inner in shape.items():
-                both[name] = both[_snake(name)] = _in_both_spellings(inner, made)
+                both[name] = both[_snake(name)] = _in_both_spellings(inner, shapes)
             return both
         case _:
-            return type(shape)(_in_both_spellings(item, made) for item in shape)
+            return type(shape)(_in_both_spellings(item, shapes) for item in shape)
 
 
 def _worded(misfit: Misfit) -> Refusal:
@@ -318,11 +318,11 @@ def _worded(misfit: Misfit) -> Refusal:
             text = "Please use a valid role: user, model."
         case _:
             kind = _TYPES.get(misfit.expected[0], "TYPE_MESSAGE")
-            given = dump_json(misfit.value).decode()[:200]
-            text = f"Invalid value at '{place}' ({kind}), {given}"
+            value_text = dump_json(misfit.value).decode()[:200]
+            text = f"Invalid value at '{place}' ({kind}), {value_text}"
     return Refusal(text=text)
 
 
 def _snake(path: str) -> str:
     """A path as the API's errors spell it."""
-    return re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", path)
+    return re.sub(r"[A-Z]", lambda match: f"_{match[0].lower()}", path)

@@ -64,7 +64,7 @@ def read_request(body: dict[str, Any]) -> Request:
         if messages[-1].role == "assistant":
             calls = OpenCalls(messages[-1].tool_calls)
     config = dict(as_dict(body.get("generationConfig")))
-    known: dict[str, Any] = {
+    options: dict[str, Any] = {
         "max_tokens": config.pop("maxOutputTokens", None),
         "temperature": config.pop("temperature", None),
         "top_p": config.pop("topP", None),
@@ -79,7 +79,9 @@ def read_request(body: dict[str, Any]) -> Request:
         else:
             del config["responseMimeType"]
             schema = config.pop("responseJsonSchema", None)
-            known["response_format"] = schema_format(schema) if schema else {"type": "json_object"}
+            options["response_format"] = (
+                schema_format(schema) if schema else {"type": "json_object"}
+            )
     thinking = as_dict(config.get("thinkingConfig"))
     setting = _setting(thinking)
     if thinking.get("thinkingBudget") == -1:
@@ -88,23 +90,23 @@ def read_request(body: dict[str, Any]) -> Request:
             _setting({**thinking, "thinkingBudget": None, "thinkingLevel": "MEDIUM"}),
         )
     if setting is not None:
-        known["reasoning"] = setting
+        options["reasoning"] = setting
         del config["thinkingConfig"]
         if left := without(thinking, *_THINKING):
             config["thinkingConfig"] = left
     read = {"contents", "model", "systemInstruction"}
     read |= {"tools"} if isinstance(body.get("tools"), list) else set()
     text, blocks = _system(body.get("systemInstruction"))
-    known["system"] = text
+    options["system"] = text
     messages = blocks + messages
     choice = _choice(body.get("toolConfig"))
     if choice is not None:
-        known["tool_choice"] = choice
+        options["tool_choice"] = choice
         read.add("toolConfig")
     elif nearest := _nearest_choice(body.get("toolConfig")):
         elsewhere["tool_choice"] = (None, nearest)
     rest = {**body, "generationConfig": config} if config else without(body, "generationConfig")
-    return request_of(rest, "gemini", messages, known, read, elsewhere=elsewhere)
+    return request_of(rest, "gemini", messages, options, read, elsewhere=elsewhere)
 
 
 def _contents(value: Any) -> Any:
@@ -130,13 +132,13 @@ def _system(value: Any) -> tuple[str | None, list[Message]]:
 def _setting(config: dict[str, Any]) -> Reasoning | None:
     """The reasoning setting; None for one that `Reasoning` cannot express, such as a budget of -1 for any number of tokens."""
     level, budget = config.get("thinkingLevel"), config.get("thinkingBudget")
-    shown = {True: "summary", False: "hidden"}.get(config.get("includeThoughts"))  # type: ignore[arg-type]
+    form = {True: "summary", False: "hidden"}.get(config.get("includeThoughts"))  # type: ignore[arg-type]
     if level is not None and not isinstance(level, str):
         return None
-    asked = {"effort": level.lower() if level else None, "budget": budget, "show": shown}
+    members = {"effort": level.lower() if level else None, "budget": budget, "show": form}
     if budget == 0:
-        asked = {"effort": "none", "show": shown}
-    return setting_of({name: value for name, value in asked.items() if value is not None})
+        members = {"effort": "none", "show": form}
+    return setting_of({name: value for name, value in members.items() if value is not None})
 
 
 def _choice(config: Any) -> str | None:
@@ -273,9 +275,9 @@ UNKNOWN_MODEL = Refusal(
 def model_card(model: ModelFacts) -> dict[str, Any]:
     sizes = known(inputTokenLimit=model.context, outputTokenLimit=model.output)
     methods = ["generateContent", "countTokens"]
-    named = {"name": f"models/{model.name}", "displayName": model.name}
+    card = {"name": f"models/{model.name}", "displayName": model.name}
     return {
-        **named,
+        **card,
         **sizes,
         "supportedGenerationMethods": methods,
         **({"thinking": True} if model.reasons else {}),

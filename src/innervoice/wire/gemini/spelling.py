@@ -18,9 +18,9 @@ def camel_case(value: Any) -> Any:
         return [camel_case(item) for item in value]
     if not isinstance(value, dict):
         return value
-    named = {_UNDERSCORE.sub(_raised, key): item for key, item in value.items()}
-    return {key: item if key in _FREE else camel_case(item) for key, item in named.items()}
+    renamed = {_UNDERSCORE.sub(_raised, key): item for key, item in value.items()}
+    return {key: item if key in _FREE else camel_case(item) for key, item in renamed.items()}
 
 
-def _raised(found: re.Match[str]) -> str:
-    return found[1].upper()
+def _raised(match: re.Match[str]) -> str:
+    return match[1].upper()

@@ -123,13 +123,13 @@ def _tools(tools: tuple[Tool, ...]) -> list[Any]:
 
 
 def _declaration(tool: Tool) -> dict[str, Any]:
-    made = {
+    declaration = {
         "name": tool.name,
         "description": tool.description,
         "parametersJsonSchema": tool.parameters,
         **function_members(tool, DIALECT),
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in declaration.items() if value is not None}
 
 
 def _choice(choice: Any) -> Any:
@@ -168,8 +168,8 @@ def read_media(block: dict[str, Any]) -> Media | None:
     """The file in a part; SDKs also write the names with underscores."""
     inline = as_dict(block.get("inlineData", block.get("inline_data")))
     at = as_dict(block.get("fileData", block.get("file_data")))
-    held = inline or at
-    mime = held.get("mimeType", held.get("mime_type"))
+    file = inline or at
+    mime = file.get("mimeType", file.get("mime_type"))
     url = at.get("fileUri", at.get("file_uri"))
-    name = held.get("displayName", held.get("display_name"))
+    name = file.get("displayName", file.get("display_name"))
     return media_of(mime, inline.get("data"), url, block, "gemini", name=name)

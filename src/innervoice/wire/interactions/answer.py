@@ -118,27 +118,27 @@ class InteractionsWriter(AnswerWriter):
         assert self._open is not None
         if not self._pieces:
             self._send_text("text", "")
-        own = self.own_block(part) or {}
-        made: dict[str, Any] = {"type": "text", "text": "".join(self._pieces)}
-        if notes := as_list(own.get("annotations")):
-            made["annotations"] = notes
+        block = self.own_block(part) or {}
+        content: dict[str, Any] = {"type": "text", "text": "".join(self._pieces)}
+        if notes := as_list(block.get("annotations")):
+            content["annotations"] = notes
             self._send_delta({"annotations": notes, "type": "text_annotation_delta"})
-        self._open.setdefault("content", []).append(made)
+        self._open.setdefault("content", []).append(content)
 
     def _write_opaque(self, part: Part) -> None:
-        own = self.own_block(part)
-        if own is None or "type" not in own:
+        block = self.own_block(part)
+        if block is None or "type" not in block:
             self.left_out(part)
         elif part.origin and part.origin.item:
             self._begin_content(part)
-            self._add_content(own)
+            self._add_content(block)
         else:
-            head = {name: own[name] for name in own if name in _HEAD}
+            head = {name: block[name] for name in block if name in _HEAD}
             self._start_step(head, None)
             assert self._open is not None
-            rest = {name: own[name] for name in own if name not in _HEAD}
+            rest = {name: block[name] for name in block if name not in _HEAD}
             if rest:
-                self._send_delta({"type": own["type"], **rest})
+                self._send_delta({"type": block["type"], **rest})
             self._open.update(rest)
             self._end_step()
 
@@ -151,12 +151,12 @@ class InteractionsWriter(AnswerWriter):
         self._send_text("thought_summary", text)
 
     def _end_thought(self, part: Thinking) -> None:
-        own = self.own_block(part)
-        signature = own.get("signature") if own else self.seal_of(part)
+        block = self.own_block(part)
+        signature = block.get("signature") if block else self.seal_of(part)
         text = "".join(self._pieces)
-        entries = as_list(own.get("summary")) if own else []
+        entries = as_list(block.get("summary")) if block else []
         others = [entry for entry in entries if as_dict(entry).get("type") != "text"]
-        if not own and not text and not signature:
+        if not block and not text and not signature:
             self.left_out(part)
             return
         if self._open is None:
@@ -166,8 +166,8 @@ class InteractionsWriter(AnswerWriter):
             self._send_delta({"type": "thought_summary", "content": entry})
         if signature:
             self._send_delta({"signature": signature, "type": "thought_signature"})
-        if own:
-            self._open.update(own)
+        if block:
+            self._open.update(block)
         else:
             self._open.update({"signature": signature} if signature else {})
             self._open.update({"summary": [{"type": "text", "text": text}]} if text else {})
@@ -184,10 +184,10 @@ class InteractionsWriter(AnswerWriter):
     # ---- calls ---------------------------------------------------------------------------------
 
     def _begin_call(self, call: ToolCall) -> None:
-        own = self.own_block(call) or {}
+        block = self.own_block(call) or {}
         head = {"type": "function_call", "id": call.id, "name": call.name}
         self._arguments = ObjectArguments(call)
-        self._start_step({**own, **head, "arguments": {}}, None)
+        self._start_step({**block, **head, "arguments": {}}, None)
 
     def _end_call(self, call: ToolCall) -> None:
         assert self._open is not None
@@ -199,8 +199,8 @@ class InteractionsWriter(AnswerWriter):
             self._send_text("arguments_delta", rest)
         elif not self._pieces:
             self._send_text("arguments_delta", "{}")
-        said = parsed("".join(self._pieces) or "{}")
-        self._open["arguments"] = said if isinstance(said, dict) else {"input": said}
+        arguments = parsed("".join(self._pieces) or "{}")
+        self._open["arguments"] = arguments if isinstance(arguments, dict) else {"input": arguments}
         self._arguments = None
         self._end_step()
 
@@ -248,8 +248,10 @@ class InteractionsWriter(AnswerWriter):
         self._status = status_of(response)
         origin = response.origin
         if origin and origin.dialect == self.dialect:
-            kept = as_dict(origin.block)
-            self._more = {_CONTINUATION: kept[_CONTINUATION]} if _CONTINUATION in kept else {}
+            received = as_dict(origin.block)
+            self._more = (
+                {_CONTINUATION: received[_CONTINUATION]} if _CONTINUATION in received else {}
+            )
         if self._status == "failed" and response.error:
             refusal = Refusal(text=response.error.message or "", status=500)
             self._more["errors"] = [error_of(refusal.replace(code=response.error.code))]
@@ -277,20 +279,25 @@ class InteractionsWriter(AnswerWriter):
         last: str | None = None
         for step, item in zip(self._steps, self._items, strict=True):
             if item is not None and item == last:
-                held = [*as_list(joined[-1].get("content")), *as_list(step.get("content"))]
-                joined[-1] = {**joined[-1], "content": held}
+                content = [*as_list(joined[-1].get("content")), *as_list(step.get("content"))]
+                joined[-1] = {**joined[-1], "content": content}
             else:
                 joined.append(step)
             last = item
         return joined
 
     def _interaction(self) -> dict[str, Any]:
-        made: dict[str, Any] = {"id": self.head.id, "status": self._status}
+        interaction: dict[str, Any] = {"id": self.head.id, "status": self._status}
         if self._status != "in_progress":
             if (usage := counted(self.usage)) is not None:
-                made["usage"] = usage
+                interaction["usage"] = usage
             when = self.head.created_at
-            made |= {"created": when, "updated": when, "service_tier": "standard", **self._more}
-        made["object"] = "interaction"
-        made |= {name: value for name, value in self.head.echo.items() if value is not None}
-        return {**made, "model": self.head.model} if self.head.model else made
+            interaction |= {
+                "created": when,
+                "updated": when,
+                "service_tier": "standard",
+                **self._more,
+            }
+        interaction["object"] = "interaction"
+        interaction |= {name: value for name, value in self.head.echo.items() if value is not None}
+        return {**interaction, "model": self.head.model} if self.head.model else interaction

@@ -125,7 +125,7 @@ class InteractionsGrammar(Grammar):
             return
         delta, step = as_dict(message.get("delta")), self._step or ""
         kind = as_text(delta.get("type")) or ""
-        known = _DELTAS.get(step, {step: {}})
-        if self.expect(kind in known, "delta", f"a {step} has no delta {kind!r}"):
-            self.expect_members(delta, known[kind], f"the delta {kind}")
+        deltas = _DELTAS.get(step, {step: {}})
+        if self.expect(kind in deltas, "delta", f"a {step} has no delta {kind!r}"):
+            self.expect_members(delta, deltas[kind], f"the delta {kind}")
             self.expect(delta.get("signature", "-"), "seal", "the signature is empty")

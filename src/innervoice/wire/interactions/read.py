@@ -45,16 +45,16 @@ class _Step:
 
     def summary(self, text: str) -> list[Any]:
         """The entries of a summary that has come."""
-        made: list[Any] = []
+        entries: list[Any] = []
         at = 0
         for start, length, entry in self.entries:
             if start > at:
-                made.append({"type": "text", "text": text[at:start]})
-            made.append(entry)
+                entries.append({"type": "text", "text": text[at:start]})
+            entries.append(entry)
             at = start + length
         if at < len(text):
-            made.append({"type": "text", "text": text[at:]})
-        return made
+            entries.append({"type": "text", "text": text[at:]})
+        return entries
 
 
 class InteractionsReader(Reader):
@@ -217,9 +217,11 @@ class InteractionsReader(Reader):
             self._begin(index, as_dict(event.get("step")))
 
     def _begin(self, index: int, value: dict[str, Any]) -> _Step:
-        held = {"thought": "summary", "model_output": "content"}.get(str(value.get("type")), "")
-        given = value.get(held)
-        block = {key: item for key, item in value.items() if key != held} if held else dict(value)
+        member = {"thought": "summary", "model_output": "content"}.get(str(value.get("type")), "")
+        content = value.get(member)
+        block = (
+            {key: item for key, item in value.items() if key != member} if member else dict(value)
+        )
         step = self._steps[index] = _Step(index, block)
         match step.type:
             case "thought":
@@ -232,7 +234,7 @@ class InteractionsReader(Reader):
                 pass
             case _:
                 self._open(step, "opaque", None)
-        for entry in as_list(given):
+        for entry in as_list(content):
             is_thought = step.type == "thought"
             self._extend(
                 step, {"type": "thought_summary", "content": entry} if is_thought else entry
@@ -266,12 +268,12 @@ class InteractionsReader(Reader):
 
     def _guess(self, step: _Step, kind: Any) -> None:
         """The type of a step whose start did not come."""
-        known = {
+        kinds = {
             "thought_summary": "thought",
             "thought_signature": "thought",
             "arguments_delta": "function_call",
         }
-        guessed = known.get(str(kind), "model_output")
+        guessed = kinds.get(str(kind), "model_output")
         step.type = step.block["type"] = guessed
         if guessed == "thought":
             self._open(step, "thinking", None)
@@ -336,11 +338,11 @@ class InteractionsReader(Reader):
                 block = {"type": "text", "text": text, **slot.block}
                 self.end(slot, self._said(step, block, text, complete=complete))
             case "tool_call":
-                said = text or arguments_of(step.block.get("arguments"))
+                arguments = text or arguments_of(step.block.get("arguments"))
                 if not text:
-                    self.add(slot, said)
-                step.block["arguments"] = parsed(said)
-                self.end_call(slot, said, complete=complete)
+                    self.add(slot, arguments)
+                step.block["arguments"] = parsed(arguments)
+                self.end_call(slot, arguments, complete=complete)
             case _:
                 self.end(slot, Opaque(step.block, complete, self.origin()))
 

@@ -55,8 +55,8 @@ def results_in(step: dict[str, Any]) -> list[dict[str, Any]]:
     """The results of functions that a step is, or holds."""
     if step.get("type") == "function_result":
         return [step]
-    held = map(as_dict, as_list(step.get("content")) if step.get("type") == "user_input" else ())
-    return [block for block in held if block.get("type") == "function_result"]
+    blocks = map(as_dict, as_list(step.get("content")) if step.get("type") == "user_input" else ())
+    return [block for block in blocks if block.get("type") == "function_result"]
 
 
 def _signature(step: dict[str, Any], number: int) -> Iterator[Refusal]:
@@ -91,13 +91,13 @@ def _answered(steps: list[dict[str, Any]], *, is_held: bool) -> Iterator[Refusal
 
 def _signed(steps: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the current turn that no signed thought led to."""
-    asked = [
+    questions = [
         number
         for number, step in enumerate(steps)
         if step.get("type") == "user_input" and not results_in(step)
     ]
     is_signed = False
-    for step in steps[asked[-1] + 1 if asked else 0 :]:
+    for step in steps[questions[-1] + 1 if questions else 0 :]:
         if results_in(step):
             is_signed = False
         elif step.get("type") == "thought":

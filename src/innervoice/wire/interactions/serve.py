@@ -59,7 +59,7 @@ _RESULT = {"type", "call_id", "result", "name", "is_error"}
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body. The API stores by default."""
     config = dict(as_dict(body.get("generation_config")))
-    known: dict[str, Any] = {
+    options: dict[str, Any] = {
         "max_tokens": config.pop("max_output_tokens", None),
         "temperature": config.pop("temperature", None),
         "top_p": config.pop("top_p", None),
@@ -71,34 +71,36 @@ def read_request(body: dict[str, Any]) -> Request:
     read = {"model", "input", "stream", "store"}
     read |= {"tools"} if isinstance(body.get("tools"), list) else set()
     if isinstance(body.get("system_instruction"), str):
-        known["system"] = body["system_instruction"]
+        options["system"] = body["system_instruction"]
         read.add("system_instruction")
     elsewhere: dict[str, Any] = {}
-    _take_choice(config, known, elsewhere)
+    _take_choice(config, options, elsewhere)
     asked = {
         "effort": as_text(config.get("thinking_level")),
         "show": _SHOWN.get(str(config.get("thinking_summaries"))),
     }
     setting = setting_of({name: value for name, value in asked.items() if value})
     if setting is not None:
-        known["reasoning"] = setting
+        options["reasoning"] = setting
         config = without(config, "thinking_level", "thinking_summaries")
-    read |= _take_format(body, known, elsewhere)
+    read |= _take_format(body, options, elsewhere)
     rest = {**body, "generation_config": config} if config else without(body, "generation_config")
     messages = _messages(body.get("input"))
-    return request_of(rest, _DIALECT, messages, known, read, elsewhere=elsewhere)
+    return request_of(rest, _DIALECT, messages, options, read, elsewhere=elsewhere)
 
 
-def _take_choice(config: dict[str, Any], known: dict[str, Any], elsewhere: dict[str, Any]) -> None:
+def _take_choice(
+    config: dict[str, Any], options: dict[str, Any], elsewhere: dict[str, Any]
+) -> None:
     """Reads the tool choice; what `Request` cannot express stays where it is."""
     choice = config.get("tool_choice")
     match choice:
         case str() if choice in _CHOICES:
-            known["tool_choice"] = _CHOICES[config.pop("tool_choice")]
+            options["tool_choice"] = _CHOICES[config.pop("tool_choice")]
         case {"allowed_tools": {"mode": "any", "tools": [str(name)], **more}, **rest} if not (
             more or rest or name in _NEAREST or name == "required"
         ):
-            known["tool_choice"] = name
+            options["tool_choice"] = name
             del config["tool_choice"]
         case _:
             mode = as_dict(as_dict(choice).get("allowed_tools")).get("mode")
@@ -108,7 +110,7 @@ def _take_choice(config: dict[str, Any], known: dict[str, Any], elsewhere: dict[
 
 
 def _take_format(
-    body: dict[str, Any], known: dict[str, Any], elsewhere: dict[str, Any]
+    body: dict[str, Any], options: dict[str, Any], elsewhere: dict[str, Any]
 ) -> set[str]:
     """Reads the response format, and gives the members that hold nothing else."""
     match body.get("response_format"):
@@ -116,7 +118,9 @@ def _take_format(
             rest.keys() - {"schema"}
         ):
             schema = rest.get("schema")
-            known["response_format"] = schema_format(schema) if schema else {"type": "json_object"}
+            options["response_format"] = (
+                schema_format(schema) if schema else {"type": "json_object"}
+            )
             return {"response_format"}
         case dict() as schema if body.get("response_mime_type") == _JSON:
             # The older form: the schema itself.
@@ -169,7 +173,7 @@ def _messages(value: Any) -> list[Message]:
         match step.get("type"):
             case "user_input" | None:
                 close()
-                messages.append(Message("user", _said(step.get("content"))))
+                messages.append(Message("user", _content_parts(step.get("content"))))
             case "function_result":
                 close()
                 messages.append(Message("tool", (_result(step),)))
@@ -179,7 +183,7 @@ def _messages(value: Any) -> list[Message]:
     return messages
 
 
-def _said(content: Any) -> tuple[Part, ...]:
+def _content_parts(content: Any) -> tuple[Part, ...]:
     """What a user says. Vercel's SDK puts the results of functions among it."""
     if not isinstance(content, list):
         return _CONTENT.parts(content)
@@ -255,12 +259,12 @@ def counted(usage: Usage) -> dict[str, int] | None:
     read, written, thought = usage.input_tokens, usage.output_tokens, usage.reasoning_tokens
     if read is None and written is None:
         return None
-    said = max((written or 0) - (thought or 0), 0)
+    answer_tokens = max((written or 0) - (thought or 0), 0)
     return {
-        "total_tokens": (read or 0) + said + (thought or 0),
+        "total_tokens": (read or 0) + answer_tokens + (thought or 0),
         "total_input_tokens": read or 0,
         "total_cached_tokens": usage.cached_input_tokens or 0,
-        "total_output_tokens": said,
+        "total_output_tokens": answer_tokens,
         "total_tool_use_tokens": 0,
         "total_thought_tokens": thought or 0,
     }
@@ -293,7 +297,7 @@ def _deleted(name: str) -> dict[str, Any]:
     return {}
 
 
-def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
+def _selected(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
     """The interaction; with its input, if the query asks for that."""
     is_asked = any(query.get(name, ["false"])[-1].lower() in ("true", "1") for name in _INPUT)
     return {**answer, "input": items} if is_asked else answer
@@ -319,5 +323,5 @@ STORED = StoredAnswers(
     no_previous=_no_previous,
     cannot_cancel="Only interactions that run in the background can be cancelled.",
     deleted=_deleted,
-    shown=_shown,
+    shown=_selected,
 )

@@ -67,9 +67,9 @@ def _steps(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
     steps: list[dict[str, Any]] = []
     item: str | None = None
     for part in wholes(message.parts):
-        made = _step(part, names, is_model=is_model)
-        if made is not None:
-            steps.append(made)
+        step = _step(part, names, is_model=is_model)
+        if step is not None:
+            steps.append(step)
             item = None
             continue
         content = write_content(part)
@@ -111,7 +111,7 @@ def _summary(part: Thinking) -> dict[str, Any]:
 def _result(part: ToolResult, names: dict[str, str]) -> dict[str, Any]:
     content: Any = part.content
     if not isinstance(content, str):
-        content = [made for inner in content if (made := write_content(inner)) is not None]
+        content = [block for inner in content if (block := write_content(inner)) is not None]
     name = {"name": names[part.call_id]} if part.call_id in names else {}
     step = {"type": "function_result", **name, "call_id": part.call_id, "result": content}
     return {**step, "is_error": True} if part.error else step
@@ -136,14 +136,14 @@ def write_content(part: Part) -> dict[str, Any] | None:
 def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
-    made = {
+    block = {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
         **function_members(tool, DIALECT),
     }
-    return {key: value for key, value in made.items() if value is not None}
+    return {key: value for key, value in block.items() if value is not None}
 
 
 def _choice(choice: Any) -> Any:
@@ -165,10 +165,10 @@ KINDS = ("image", "audio", "video", "document")
 def write_media(part: Media) -> dict[str, Any]:
     """The content of a file."""
     kind = kind_of(part)
-    made: dict[str, Any] = {"type": kind if kind in KINDS else "document"}
+    block: dict[str, Any] = {"type": kind if kind in KINDS else "document"}
     if part.mime:
-        made["mime_type"] = part.mime
-    return {**made, "uri": part.url} if part.url else {**made, "data": part.data or ""}
+        block["mime_type"] = part.mime
+    return {**block, "uri": part.url} if part.url else {**block, "data": part.data or ""}
 
 
 def read_media(block: dict[str, Any]) -> Media | None:

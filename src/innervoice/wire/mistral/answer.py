@@ -44,10 +44,10 @@ class MistralWriter(ChatWriter):
         """Writes a call as a whole."""
 
     def end_call(self, number: int, call: ToolCall) -> None:
-        known = call if self.own_block(call) else call.replace(origin=None)
-        entry = {**write_call(known), "index": self._called}
+        whole = call if self.own_block(call) else call.replace(origin=None)
+        entry = {**write_call(whole), "index": self._called}
         self._called += 1
-        self._parts[number] = [known]
+        self._parts[number] = [whole]
         self.send_delta({"content": "", "tool_calls": [entry]})
 
     _called = 0  # how many calls have come

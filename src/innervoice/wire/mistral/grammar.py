@@ -39,8 +39,8 @@ class MistralGrammar(ChatGrammar):
         self.expect(isinstance(content, list), "content", "'content' is neither text nor a list")
         for chunk in map(as_dict, as_list(content)):
             kind = chunk.get("type")
-            known = self.expect(kind in _CHUNKS, "content", f"there is no chunk {kind!r}")
-            if known:
+            is_legal = self.expect(kind in _CHUNKS, "content", f"there is no chunk {kind!r}")
+            if is_legal:
                 self.expect_members(chunk, _CHUNKS[str(kind)], f"the chunk {kind}")
             for inner in map(as_dict, as_list(chunk.get("thinking"))):
                 self.expect_members(inner, {"type": str}, "a piece of thinking")

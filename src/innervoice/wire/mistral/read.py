@@ -19,6 +19,6 @@ class MistralReader(ChatReader):
         """Reads an error; a validation error has a list of details."""
         super().fail(error)
         details = as_list(as_dict(as_dict(error).get("message")).get("detail"))
-        said = [text for entry in details if (text := as_text(as_dict(entry).get("msg")))]
-        if said and self.error and not self.error.message:
-            self.error = self.error.replace(message="; ".join(said))
+        texts = [text for entry in details if (text := as_text(as_dict(entry).get("msg")))]
+        if texts and self.error and not self.error.message:
+            self.error = self.error.replace(message="; ".join(texts))

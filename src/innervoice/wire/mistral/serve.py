@@ -94,9 +94,9 @@ UNKNOWN_MODEL = Refusal(text="Invalid model: {model}", type="invalid_model", cod
 def model_card(model: ModelFacts) -> dict[str, Any]:
     """A base model; the SDK refuses a card without a type or without abilities."""
     abilities = {"completion_chat": True, "function_calling": True, "reasoning": model.reasons}
-    named = {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner}
+    card = {"id": model.name, "object": "model", "created": 0, "owned_by": model.owner}
     sizes = known(max_context_length=model.context)
-    return {**named, "type": "base", "name": model.name, "capabilities": abilities, **sizes}
+    return {**card, "type": "base", "name": model.name, "capabilities": abilities, **sizes}
 
 
 def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:

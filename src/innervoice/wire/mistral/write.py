@@ -17,19 +17,19 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     """The body: as for chat hosts, without members that Mistral refuses."""
     body = chat.write(request, model, limit, write_media)
     body.pop("stream_options", None)
-    body["messages"] = [_known(message) for message in body["messages"]]
+    body["messages"] = [_without_unknown(message) for message in body["messages"]]
     return body
 
 
-def _known(message: dict[str, Any]) -> dict[str, Any]:
+def _without_unknown(message: dict[str, Any]) -> dict[str, Any]:
     """A message without members of other chat hosts: the developer role, names of users, cache marks."""
     role, content = message["role"], message.get("content")
-    made = {**message, "role": "system"} if role == "developer" else dict(message)
+    plain = {**message, "role": "system"} if role == "developer" else dict(message)
     if role != "tool":
-        made.pop("name", None)
+        plain.pop("name", None)
     if isinstance(content, list) and any("cache_control" in as_dict(chunk) for chunk in content):
-        made["content"] = [_unmarked(chunk) for chunk in content]
-    return made
+        plain["content"] = [_unmarked(chunk) for chunk in content]
+    return plain
 
 
 def _unmarked(chunk: Any) -> Any:

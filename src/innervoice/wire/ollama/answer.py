@@ -54,8 +54,8 @@ class OllamaWriter(FieldWriter):
         block = self.own_block(call)
         if block is None and is_wrapped(call):
             self.note_wrapped(call)
-        known = call.replace(origin=Origin(block=block) if block else None)
-        (written,) = write_assistant(Message("assistant", (known,)))["tool_calls"]
+        whole = call.replace(origin=Origin(block=block) if block else None)
+        (written,) = write_assistant(Message("assistant", (whole,)))["tool_calls"]
         self._calls[number] = written
         while self._begun and self._begun[0] in self._calls:
             self._send({"tool_calls": [self._calls[self._begun.pop(0)]]})
@@ -99,5 +99,5 @@ class OllamaWriter(FieldWriter):
             "prompt_eval_count": self.usage.input_tokens,
             "eval_count": self.usage.output_tokens,
         }
-        known = {name: count for name, count in counts.items() if count is not None}
-        return {"done": True, "done_reason": self._word, **known}
+        reported = {name: count for name, count in counts.items() if count is not None}
+        return {"done": True, "done_reason": self._word, **reported}

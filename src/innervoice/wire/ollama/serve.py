@@ -88,7 +88,7 @@ def _message(message: dict[str, Any], calls: OpenCalls) -> Message:
         rest = {key: message[key] for key in names if name and key in message}
         result = _CONTENT.result(call_id, message.get("content"))
         return with_role("tool", (result,), "ollama", rest)
-    images = [held for image in as_list(message.get("images")) if (held := read_media(image))]
+    images = [file for image in as_list(message.get("images")) if (file := read_media(image))]
     parts = (*_CONTENT.parts(message.get("content")), *images)
     return Message("system" if role == "system" else "user", parts)
 

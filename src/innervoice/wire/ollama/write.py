@@ -60,8 +60,8 @@ def _message(message: Message) -> list[dict[str, Any]]:
                 turn["content"] += part.text
             case Thinking() if block_of(part) is not None and not is_inline(part):
                 # The field is one text; two parts are separated as in the views.
-                known = turn.get("thinking")
-                turn["thinking"] = f"{known}\n\n{part.text}" if known else part.text
+                thinking = turn.get("thinking")
+                turn["thinking"] = f"{thinking}\n\n{part.text}" if thinking else part.text
             case ToolCall():
                 call = {"function": {"name": part.name, "arguments": input_of(part)}}
                 turn.setdefault("tool_calls", []).append(block_of(part) or {"id": part.id, **call})
@@ -76,10 +76,14 @@ def _message(message: Message) -> list[dict[str, Any]]:
 
 def _names(message: Message, result: ToolResult) -> dict[str, Any]:
     """The member that names the call of a result: its id, or the function if the result came so."""
-    kept = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
-    named = {"tool_name": kept["tool_name"]} if "tool_name" in kept else {}
+    received = (
+        message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    )
+    names = {"tool_name": received["tool_name"]} if "tool_name" in received else {}
     return (
-        named if named and "tool_call_id" not in kept else {**named, "tool_call_id": result.call_id}
+        names
+        if names and "tool_call_id" not in received
+        else {**names, "tool_call_id": result.call_id}
     )
 
 

@@ -88,14 +88,16 @@ class ResponsesWriter(AnswerWriter):
 
     def begin(self, number: int, part: Part) -> None:
         self._delta = None
-        own = self.own_block(part)
+        block = self.own_block(part)
         name = part.origin.item if part.origin and part.origin.dialect == self.dialect else None
         if not isinstance(part, (Text, Thinking, ToolCall)):
-            self._begin_opaque(part, own)
+            self._begin_opaque(part, block)
             return
         if not (self._item and name and self._item["id"] == name):
             self._end_item()
-            self._begin_item(self._new_item(part, self._unused(name, (own or {}).get("id")), own))
+            self._begin_item(
+                self._new_item(part, self._unused(name, (block or {}).get("id")), block)
+            )
         if not isinstance(part, ToolCall):
             self._entry = self._entry_of(part)
             if self._entry is not None:
@@ -106,32 +108,34 @@ class ResponsesWriter(AnswerWriter):
         used = [item["id"] for item in self._output]
         return next((name for name in names if name and name not in used), None)
 
-    def _begin_opaque(self, part: Part, own: dict[str, Any] | None) -> None:
+    def _begin_opaque(self, part: Part, block: dict[str, Any] | None) -> None:
         self._end_item()
-        if own is None or "type" not in own:
+        if block is None or "type" not in block:
             self.left_out(part)
         else:
-            self._begin_item({"id": f"item_{self.head.id}_{len(self._output)}", **own})
+            self._begin_item({"id": f"item_{self.head.id}_{len(self._output)}", **block})
 
     def _begin_item(self, item: dict[str, Any]) -> None:
         self._item, self._whole = item, None
         self._send("response.output_item.added", output_index=len(self._output), item=_copy(item))
 
-    def _new_item(self, part: Part, name: str | None, own: dict[str, Any] | None) -> dict[str, Any]:
+    def _new_item(
+        self, part: Part, name: str | None, block: dict[str, Any] | None
+    ) -> dict[str, Any]:
         """An item before its first entry, with the members that it had from the beginning."""
-        known = {key: value for key, value in (own or {}).items() if key != "encrypted_content"}
-        kind = _kind_of(part, known)
+        members = {key: value for key, value in (block or {}).items() if key != "encrypted_content"}
+        kind = _kind_of(part, members)
         head = {"id": name or f"{_STARTS[kind]}_{self._suffix}_{len(self._output)}", "type": kind}
-        status = {"status": "in_progress"} if kind != "reasoning" or "status" in known else {}
+        status = {"status": "in_progress"} if kind != "reasoning" or "status" in members else {}
         match part:
             case Thinking():
-                shown: dict[str, Any] = {"content": []} if known.get("content") else {}
-                return {**known, **head, **status, "summary": [], **shown}
+                content: dict[str, Any] = {"content": []} if members.get("content") else {}
+                return {**members, **head, **status, "summary": [], **content}
             case Text():
-                return {**known, **head, **status, "role": "assistant", "content": []}
+                return {**members, **head, **status, "role": "assistant", "content": []}
             case ToolCall():
                 call = {"call_id": part.id, "name": part.name, _CALLS[kind][0]: ""}
-                return {**known, **head, **status, **call}
+                return {**members, **head, **status, **call}
         raise AssertionError(part.type)
 
     def add(self, number: int, text: str) -> None:
@@ -147,8 +151,8 @@ class ResponsesWriter(AnswerWriter):
     def end(self, number: int, part: Part) -> None:
         if self._item is None:
             return
-        own = self.own_block(part)
-        self._whole = own or self._whole
+        block = self.own_block(part)
+        self._whole = block or self._whole
         if self._item["type"] in _CALLS:
             member, event = _CALLS[self._item["type"]]
             text = self._said() or ("{}" if member == "arguments" else "")
@@ -156,9 +160,9 @@ class ResponsesWriter(AnswerWriter):
             self._send(f"{event}.done", **self._place(), **{member: text})
         elif entry := self._entry:
             self._end_entry(entry)
-        elif isinstance(part, Thinking) and not own and not self.seal_of(part):
+        elif isinstance(part, Thinking) and not block and not self.seal_of(part):
             self.left_out(part)
-        if isinstance(part, Thinking) and not own and (seal := self.seal_of(part)):
+        if isinstance(part, Thinking) and not block and (seal := self.seal_of(part)):
             self._item["encrypted_content"] = seal
 
     def _end_entry(self, entry: _Entry) -> None:
@@ -167,8 +171,14 @@ class ResponsesWriter(AnswerWriter):
         written = self._item[entry.place][number]
         written[entry.member] = self._said()
         received = as_list((self._whole or {}).get(entry.place))[number : number + 1]
-        for known in map(as_dict, received):
-            written.update({key: known[key] for key in known if key not in ("type", entry.member)})
+        for entry_before in map(as_dict, received):
+            written.update(
+                {
+                    key: entry_before[key]
+                    for key in entry_before
+                    if key not in ("type", entry.member)
+                }
+            )
         for index, annotation in enumerate(as_list(written.get("annotations"))):
             place = {**self._place(entry), "annotation_index": index}
             self._send(f"{entry.text_event}.annotation.added", **place, annotation=annotation)
