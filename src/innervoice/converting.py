@@ -48,18 +48,18 @@ def convert(value: Any, to: str = "innervoice") -> Any:
     """
     if to not in _TARGETS:
         raise UsageError(f"to must be one of {', '.join(_TARGETS)}; not {to!r}")
-    known = _recognised(value)
+    recognised = _recognised(value)
     if to == "innervoice":
-        return known
+        return recognised
     if to in _ELSEWHERE:
         # These modules are in a higher layer and need a library that may not be installed.
-        return import_module(_ELSEWHERE[to]).from_innervoice(known)
-    if isinstance(known, Response):
-        return exact_answer(known, to).body
-    if isinstance(known, Message):
-        written = _written(known, to)
+        return import_module(_ELSEWHERE[to]).from_innervoice(recognised)
+    if isinstance(recognised, Response):
+        return exact_answer(recognised, to).body
+    if isinstance(recognised, Message):
+        written = _written(recognised, to)
         return written[0] if len(written) == 1 else written
-    return [item for message in known for item in _written(message, to)]
+    return [item for message in recognised for item in _written(message, to)]
 
 
 # ---- reading the input ------------------------------------------------------------------------------------
@@ -70,10 +70,10 @@ def _recognised(value: Any) -> Response | Message | list[Message]:
     if isinstance(value, (Response, Message)):
         return value
     if type(value).__module__.startswith("pydantic_ai") or _are_of(value, "pydantic_ai"):
-        made: Message | list[Message] = import_module(_ELSEWHERE["pydantic-ai"]).to_innervoice(
+        converted: Message | list[Message] = import_module(_ELSEWHERE["pydantic-ai"]).to_innervoice(
             value
         )
-        return made
+        return converted
     if isinstance(value, (list, tuple)):
         return history_from(value).messages
     plain = json_of(value)

@@ -91,8 +91,8 @@ class StreamDecoder:
         self._provider, self._model = names_of(provider, model)
         self._host: Host | None = host_of(self._provider) if self._provider else None
         self._dialect = dialect
-        asked = (None, None, None) if request is None else _asked_module().asked_by(request)
-        self._report, self._prefix, own_scope = asked
+        request_names = (None, None, None) if request is None else _asked_module().asked_by(request)
+        self._report, self._prefix, own_scope = request_names
         self._scope = scope if scope is not None else own_scope
         self._inline, self._limit = inline, limit
         self._values = []
@@ -125,9 +125,9 @@ class StreamDecoder:
             return []
         try:
             if type(chunk) is not bytes:
-                given, chunk = chunk, bytes_of(chunk)
+                original, chunk = chunk, bytes_of(chunk)
                 if chunk is None:
-                    return self._read(json_of(given), None)
+                    return self._read(json_of(original), None)
             if len(self._first) < 80:
                 self._first += chunk[:80]
             if self._framing is None:
@@ -319,9 +319,9 @@ class StreamDecoder:
         reader = self._reader
         if reader is None:
             if not self._failure:
-                shown = f": {_shown(self._first)}" if self._first else ""
+                beginning = f": {_shown(self._first)}" if self._first else ""
                 self._failure = Failure(
-                    type="DecodeError", message=f"no answer was received{shown}"
+                    type="DecodeError", message=f"no answer was received{beginning}"
                 )
             return []
         if self._failure:
@@ -368,7 +368,7 @@ class StreamDecoder:
         return response
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
-        found: list[Response] = []
+        alternatives: list[Response] = []
         for _, values in sorted(reader.others.items()):
             decoder = StreamDecoder(
                 provider=self._provider,
@@ -380,8 +380,8 @@ class StreamDecoder:
             for value in values:
                 decoder.feed_json(value)
             decoder.finish()
-            found.append(decoder.response)
-        return tuple(found)
+            alternatives.append(decoder.response)
+        return tuple(alternatives)
 
 
 @cache

@@ -74,8 +74,8 @@ def _failed(response: Response) -> NoReturn:
 def _state(response: Response) -> str:
     """What was received in place of an answer."""
     word = response.wire_finish_reason
-    named = f" of {response.id}" if response.id else ""
-    return f"only the beginning{named} was received" + (
+    id_text = f" of {response.id}" if response.id else ""
+    return f"only the beginning{id_text} was received" + (
         f", with the status {word!r}" if word else ""
     )
 

@@ -42,9 +42,9 @@ class Splitter:
             raise UsageError(f"markup must be a list of names, not the string {markup!r}")
         card = card_of(model) if model is not None else None
         rows = dict.fromkeys([*(card.markup if card else ()), *(markup or ())])
-        own = card.writes if card and prefix_open is not False else ()
+        formats = card.writes if card and prefix_open is not False else ()
         self._machine = SplitMachine(
-            vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else (), own),
+            vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else (), formats),
             prefix=_prefix(prefix_open, card),
             stutter=card.stutter if card else False,
             off=inline == "off",

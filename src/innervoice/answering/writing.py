@@ -128,13 +128,13 @@ def written(
     echo: Mapping[str, Any] | None = None,
 ) -> WrittenAnswer:
     """Like `encode_response`, with notes: `.body` is the answer, `.notes` say what the dialect has no place for."""
-    name, known = model or response.model, _own_id(response, dialect)
+    name, answer_id = model or response.model, _own_id(response, dialect)
     encoders: list[AnswerEncoder] = []
     for choice, one in enumerate((response, *response.alternatives)):
         encoder = StreamEncoder(
-            dialect, name, id=known, choice=choice, tools=tools, seal=seal, echo=echo
+            dialect, name, id=answer_id, choice=choice, tools=tools, seal=seal, echo=echo
         )
-        known = encoder.id
+        answer_id = encoder.id
         encoder.feed(Finish(one))
         encoders.append(encoder)
     return _joined(encoders)
@@ -178,9 +178,11 @@ def _exact(
     response: Response, dialect: str, size: int | None = None
 ) -> Iterator[tuple[AnswerEncoder, Response]]:
     row = dialect_named(dialect)
-    known = response.id or f"{row.id_start}0"
+    answer_id = response.id or f"{row.id_start}0"
     for choice, one in enumerate((response, *response.alternatives)):
-        head = AnswerHead(known, response.model or "", _CREATED, _CREATED_AT, choice, is_exact=True)
+        head = AnswerHead(
+            answer_id, response.model or "", _CREATED, _CREATED_AT, choice, is_exact=True
+        )
         writer = row.answer_writer(head, Notebook())
         writer.usage = response.usage
         writer.is_refused = one.finish_reason == "refusal"
@@ -228,9 +230,9 @@ def encode_events(
 
 
 def _encode(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]:
-    held = _bounds_of(events) if isinstance(events, (list, tuple)) else None
+    bounds = _bounds_of(events) if isinstance(events, (list, tuple)) else None
     for number, event in enumerate(events):
-        bound = held[number] if held else getattr(events, "settled", None)
+        bound = bounds[number] if bounds else getattr(events, "settled", None)
         if data := encoder.feed(event, bound):
             yield data
     if data := encoder.finish():

@@ -111,8 +111,8 @@ def _is_object(schema: dict[str, Any]) -> bool:
 
 def _wrapped(schema: dict[str, Any]) -> dict[str, Any]:
     inner = {key: value for key, value in schema.items() if key != "$defs"}
-    made = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
-    return {**made, "$defs": schema["$defs"]} if "$defs" in schema else made
+    wrapped = {"type": "object", "properties": {_WRAPPED: inner}, "required": [_WRAPPED]}
+    return {**wrapped, "$defs": schema["$defs"]} if "$defs" in schema else wrapped
 
 
 def _without_nulls(value: Any, schema: Any, root: dict[str, Any]) -> Any:

@@ -93,10 +93,12 @@ def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
         return [_changed(item, change) for item in value]
     if not isinstance(value, dict):
         return value
-    made = {key: item if key in _FOREIGN else _changed(item, change) for key, item in value.items()}
-    for path in made.get("seals", ()) if "block" in made else ():
-        made["block"] = _with_member(made["block"], path.split("."), change)
-    return made
+    changed = {
+        key: item if key in _FOREIGN else _changed(item, change) for key, item in value.items()
+    }
+    for path in changed.get("seals", ()) if "block" in changed else ():
+        changed["block"] = _with_member(changed["block"], path.split("."), change)
+    return changed
 
 
 def _with_member(block: Any, path: list[str], change: Callable[[Any], Any]) -> Any:

@@ -67,10 +67,10 @@ def tool_result(call_id: str, content: Any, error: bool = False) -> Message:
     if isinstance(content, str):
         return Message("tool", (ToolResult(call_id, content, error),))
     parts = _parts(content)
-    kept = tuple(part for part in parts if isinstance(part, (Text, Media, Opaque)))
-    if len(kept) != len(parts):
+    content_parts = tuple(part for part in parts if isinstance(part, (Text, Media, Opaque)))
+    if len(content_parts) != len(parts):
         raise UsageError("a tool result may hold text, media and a provider's own blocks")
-    return Message("tool", (ToolResult(call_id, kept, error),))
+    return Message("tool", (ToolResult(call_id, content_parts, error),))
 
 
 def _parts(content: Any) -> tuple[Part, ...]:

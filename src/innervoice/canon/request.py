@@ -133,9 +133,9 @@ class Request(_Head, frozen=True, kw_only=True):
         if (limit := self.max_tokens) is not None and (type(limit) is not int or limit < 1):
             raise UsageError(f"max_tokens must be a number of tokens, 1 or more, not {limit!r}")
         if self.mode not in _MODES or self.foreign not in _FOREIGN:
-            name, known = ("foreign", _FOREIGN) if self.mode in _MODES else ("mode", _MODES)
-            given = getattr(self, name)
-            raise UsageError(f"{name} must be one of {', '.join(known)}, not {given!r}")
+            name, words = ("foreign", _FOREIGN) if self.mode in _MODES else ("mode", _MODES)
+            value = getattr(self, name)
+            raise UsageError(f"{name} must be one of {', '.join(words)}, not {value!r}")
 
 
 def _stops(stop: Any) -> tuple[str, ...] | None:

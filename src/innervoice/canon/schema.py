@@ -32,10 +32,10 @@ def convert_arguments(function: Callable[..., Any], arguments: dict[str, Any]) -
     """
     kind = _arguments(function)
     try:
-        made = msgspec.convert(arguments, kind, strict=False)
+        converted = msgspec.convert(arguments, kind, strict=False)
     except msgspec.ValidationError as error:
         raise UsageError(str(error)) from None
-    return {name: getattr(made, name) for name in kind.__struct_fields__ if name in arguments}
+    return {name: getattr(converted, name) for name in kind.__struct_fields__ if name in arguments}
 
 
 def _arguments(function: Callable[..., Any]) -> type[msgspec.Struct]:

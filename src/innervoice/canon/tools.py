@@ -66,10 +66,10 @@ class Tool(Value, frozen=True):
 
     def as_function(self) -> Tool:
         """A function with one string argument, in place of a free-form tool; the description names its grammar."""
-        given = _free_form(self.own)
-        form = given.get("format")
+        free_form = _free_form(self.own)
+        form = free_form.get("format")
         form = form.get("grammar", form) if isinstance(form, dict) else {}
-        about = given.get("description")
+        about = free_form.get("description")
         if isinstance(form, dict) and form.get("definition"):
             grammar = f"{FREE_FORM_INPUT} must match this {form.get('syntax') or ''} grammar:"
             about = f"{about or ''}\n\n{' '.join(grammar.split())}\n{form['definition']}".strip()
@@ -86,14 +86,14 @@ class Tool(Value, frozen=True):
 def tools_from(values: Iterable[Any]) -> Iterator[Tool]:
     """The tools in a list: each function that Gemini's form declares in one dict becomes a tool of its own."""
     for value in values:
-        given = value.own if isinstance(value, Tool) else value
-        names = [name for name in _DECLARATIONS if isinstance(given, dict) and name in given]
+        declared = value.own if isinstance(value, Tool) else value
+        names = [name for name in _DECLARATIONS if isinstance(declared, dict) and name in declared]
         if not names:
             yield Tool.of(value)
             continue
         for name in names:
-            yield from map(Tool.of, given[name] or ())
-        if rest := {key: item for key, item in given.items() if key not in names}:
+            yield from map(Tool.of, declared[name] or ())
+        if rest := {key: item for key, item in declared.items() if key not in names}:
             yield Tool.of(rest)
 
 
@@ -131,17 +131,17 @@ def standard_schema(schema: Any) -> Any:
     """JSON Schema for a Gemini schema, whose types are in capitals and which uses `nullable` for null."""
     if not isinstance(schema, dict):
         return schema
-    made = dict(schema)
-    if isinstance(made.get("type"), str):
-        made["type"] = made["type"].lower()
-        if made.pop("nullable", False) is True:
-            made["type"] = [made["type"], "null"]
-    if isinstance(made.get("properties"), dict):
-        made["properties"] = {
-            name: standard_schema(item) for name, item in made["properties"].items()
+    standard = dict(schema)
+    if isinstance(standard.get("type"), str):
+        standard["type"] = standard["type"].lower()
+        if standard.pop("nullable", False) is True:
+            standard["type"] = [standard["type"], "null"]
+    if isinstance(standard.get("properties"), dict):
+        standard["properties"] = {
+            name: standard_schema(item) for name, item in standard["properties"].items()
         }
-    if isinstance(made.get("items"), dict):
-        made["items"] = standard_schema(made["items"])
-    if isinstance(made.get("anyOf"), list):
-        made["anyOf"] = [standard_schema(item) for item in made["anyOf"]]
-    return made
+    if isinstance(standard.get("items"), dict):
+        standard["items"] = standard_schema(standard["items"])
+    if isinstance(standard.get("anyOf"), list):
+        standard["anyOf"] = [standard_schema(item) for item in standard["anyOf"]]
+    return standard

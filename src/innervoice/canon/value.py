@@ -30,13 +30,13 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return msgspec.structs.replace(self, **changes)
 
     def __repr__(self) -> str:
-        shown = []
+        members = []
         for field in msgspec.structs.fields(self):
             value = getattr(self, field.name)
             if value == field.default:
                 continue
-            shown.append(f"{field.name}={self._shown(field.name, value)}")
-        return f"{type(self).__name__}({', '.join(shown)})"
+            members.append(f"{field.name}={self._shown(field.name, value)}")
+        return f"{type(self).__name__}({', '.join(members)})"
 
     def _shown(self, name: str, value: Any) -> str:
         if name in self.hidden:

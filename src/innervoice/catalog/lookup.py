@@ -72,10 +72,10 @@ def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
     name = _last_segment(model)
     best: tuple[tuple[bool, int], ModelRow] | None = None
     for weight, pattern, row in _model_patterns():
-        named = host in row.hosts
-        fits = (named or "*" in row.hosts) and (not row.dialects or dialect in row.dialects)
-        if fits and (best is None or (named, weight) > best[0]) and _matches(pattern, name):
-            best = ((named, weight), row)
+        is_named = host in row.hosts
+        fits = (is_named or "*" in row.hosts) and (not row.dialects or dialect in row.dialects)
+        if fits and (best is None or (is_named, weight) > best[0]) and _matches(pattern, name):
+            best = ((is_named, weight), row)
     return best[1] if best else None
 
 
@@ -189,10 +189,10 @@ def _matches(pieces: tuple[str, ...], name: str) -> bool:
         return False
     place += len(first)
     for piece in others[:-1]:
-        found = name.find(piece, place)
-        if found < 0:
+        position = name.find(piece, place)
+        if position < 0:
             return False
-        place = found + len(piece)
+        place = position + len(piece)
     last = others[-1]
     return name.endswith(last) and place <= len(name) - len(last)
 

@@ -22,14 +22,14 @@ __all__ = ["hosts_that_know", "maker_of", "names_at"]
 @lru_cache(maxsize=256)
 def hosts_that_know(model: str) -> tuple[Host, ...]:
     """The hosts whose rows have a pattern for this name, in the order of hosts.toml."""
-    known = {
+    hosts = {
         host
         for row in all_model_rows()
         if not row.guess and _begins(row.match, model)
         for host in row.hosts
     }
     return tuple(
-        host for host in all_hosts() if host.id in known or _begins(host.models or (), model)
+        host for host in all_hosts() if host.id in hosts or _begins(host.models or (), model)
     )
 
 
@@ -48,7 +48,7 @@ def names_at(provider: str) -> tuple[str, ...]:
     host = host_of(provider)
     if host is None or not host.makes:
         return ()
-    found = dict.fromkeys(
+    names = dict.fromkeys(
         name
         for row in all_model_rows()
         if not row.guess and host.id in row.hosts
@@ -57,7 +57,7 @@ def names_at(provider: str) -> tuple[str, ...]:
         and _begins(host.makes, name)
         and (not row.dialects or dialect_at(host, name) in row.dialects)
     )
-    return tuple(found)
+    return tuple(names)
 
 
 def _begins(patterns: Iterable[str], model: str) -> bool:

@@ -38,8 +38,8 @@ class Fact:
 
     def wonder(self, what: str, value: Any) -> None:
         """Counts something that is not understood."""
-        said = repr(value)
-        self.not_understood[f"{what} {said if len(said) <= _SHOWN else said[:_SHOWN] + '...'}"] += 1
+        text = repr(value)
+        self.not_understood[f"{what} {text if len(text) <= _SHOWN else text[:_SHOWN] + '...'}"] += 1
 
     def set_efforts(self, values: Any) -> None:
         """Sets a list of effort levels."""
@@ -117,12 +117,12 @@ def providers_in(data: Any) -> dict[str, dict[str, Any]] | None:
         data = data["providers"]
     if not isinstance(data, dict):
         return None
-    found = {
+    providers = {
         str(name): entry["models"]
         for name, entry in data.items()
         if isinstance(entry, dict) and isinstance(entry.get("models"), dict)
     }
-    return found or None
+    return providers or None
 
 
 def facts_of(model: Any) -> Fact | None:

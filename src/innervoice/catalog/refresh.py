@@ -51,48 +51,50 @@ class Refreshed:
             self.not_understood["a model's name"] += 1
             return
         name = model.rsplit("/", 1)[-1].lower()
-        known = model_row_of(model, host.id, dialect_at(host, model))
-        if known is None:
+        row_before = model_row_of(model, host.id, dialect_at(host, model))
+        if row_before is None:
             self.unknown_models.append(f"{host.id}/{model}")
             return
         self.not_understood.update(fact.not_understood)
-        changes = fact.changes(known)
-        if known.guess:
+        changes = fact.changes(row_before)
+        if row_before.guess:
             source += "; values that it does not contain are guesses"
-        row = known.replace(match=(name,), hosts=(host.id,), guess=False, source=source, **changes)
+        row = row_before.replace(
+            match=(name,), hosts=(host.id,), guess=False, source=source, **changes
+        )
         self.taken.update(
-            column for column in changes if getattr(row, column) != getattr(known, column)
+            column for column in changes if getattr(row, column) != getattr(row_before, column)
         )
         self.rows.append(row)
 
 
 def refreshed(data: Any, source: str) -> Refreshed:
     """A row for every reasoning model in the data that already has a row, if only a guess."""
-    made = Refreshed()
+    result = Refreshed()
     if isinstance(data, dict) and isinstance(data.get("data"), list):
         for provider, model, fact in _listed(data["data"]):
-            made.add(provider, model, fact, source)
-        return made
+            result.add(provider, model, fact, source)
+        return result
     providers = providers_in(data)
     if providers is None:
         raise DecodeError(_EXPECTED)
     for provider, models in providers.items():
         for name, model in models.items():
-            said = facts_of(model)
-            if said is None:
-                made.without_reasoning += 1
+            facts = facts_of(model)
+            if facts is None:
+                result.without_reasoning += 1
             else:
-                made.add(provider, name, said, source)
-    made.rows = _first_of_each(made.rows)
-    return made
+                result.add(provider, name, facts, source)
+    result.rows = _first_of_each(result.rows)
+    return result
 
 
 def _first_of_each(rows: list[ModelRow]) -> list[ModelRow]:
     """The rows without those for a model that has one: two of a list's providers may be one host here."""
-    found: dict[tuple[Any, ...], ModelRow] = {}
+    rows_by_key: dict[tuple[Any, ...], ModelRow] = {}
     for row in rows:
-        found.setdefault((row.match, row.hosts), row)
-    return list(found.values())
+        rows_by_key.setdefault((row.match, row.hosts), row)
+    return list(rows_by_key.values())
 
 
 def _is_name(model: Any) -> bool:

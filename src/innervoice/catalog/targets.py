@@ -34,11 +34,11 @@ class ModelId(NamedTuple):
 @lru_cache(maxsize=256)
 def split_id(text: str) -> ModelId | None:
     """The halves of a model id; None if it has only one."""
-    found = _ID.fullmatch(text)
-    if found is None:
+    match = _ID.fullmatch(text)
+    if match is None:
         return None
-    host = host_of(found[1])
-    return ModelId(host.id if host else found[1], found[2], host is not None)
+    host = host_of(match[1])
+    return ModelId(host.id if host else match[1], match[2], host is not None)
 
 
 @lru_cache(maxsize=256)

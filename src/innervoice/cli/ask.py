@@ -70,10 +70,10 @@ def command(
     name = chosen_model(model)
     try:
         settings: dict[str, Any] = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
-        known = {key: value for key, value in settings.items() if value is not None}
+        given_settings = {key: value for key, value in settings.items() if value is not None}
         tools = tools_in(tools_file)
         connection = connect(name, base_url=base_url, emulate=emulate)
-        chat = connection.client.conversation(name, system=system, tools=tools, **known)
+        chat = connection.client.conversation(name, system=system, tools=tools, **given_settings)
         if as_json or raw:
             response = chat.ask(text)
             click.echo(to_json(response) if raw else export_json(response, show))
@@ -98,5 +98,5 @@ def _piped(response: Any, show: Any) -> None:
     output.end()
     if not response.text.strip():
         # A script that writes the answer to a file must notice that there is none.
-        said = [item.text for item in view_of(response, show)[0].items if isinstance(item, Remark)]
-        raise click.ClickException(said[-1] if said else "no answer")
+        texts = [item.text for item in view_of(response, show)[0].items if isinstance(item, Remark)]
+        raise click.ClickException(texts[-1] if texts else "no answer")

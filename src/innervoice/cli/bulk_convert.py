@@ -96,10 +96,12 @@ def command(
     """Write the rows of PATHS as examples for a trainer."""
     options = read_options_of(values).replace(whole_prompts=True)
     with usage_errors():
-        made = recipe(target, family, history, reference, incomplete=incomplete)
+        maker = recipe(target, family, history, reference, incomplete=incomplete)
         finding = find(paths, options)
         click.echo(visible(str(finding)), err=True)
-        made = made._replace(text_arguments=Output.at(output, format, finding.files[0]).has_schema)
+        maker = maker._replace(
+            text_arguments=Output.at(output, format, finding.files[0]).has_schema
+        )
         steps, expression = steps_and_filter(maps, where, finding, options)
         if requests is not None:
             steps.insert(0, join_requests(requests))
@@ -108,14 +110,14 @@ def command(
                 "batch answers have no prompts: --requests FILE (the file that you sent) adds them",
                 err=True,
             )
-        divider = Divider(expression, made, check, load_template(template) if template else None)
+        divider = Divider(expression, maker, check, load_template(template) if template else None)
         result = run(
             paths,
             output,
             options,
             steps=steps,
             divide=divider,
-            form=examples_form(made, tools=bool(requests) or "tools" in finding.kept.values()),
+            form=examples_form(maker, tools=bool(requests) or "tools" in finding.kept.values()),
             format=format,
             settings={**divided_settings(divider), "requests": requests},
             reads=[path for path in (requests, template) if path is not None],
@@ -124,5 +126,5 @@ def command(
             finding=finding,
         )
     summarize_division(result)
-    for line in made.settings:
+    for line in maker.settings:
         click.echo(f"{target}: {line}", err=True)

@@ -67,17 +67,17 @@ class Client:
 
     def command(self, target: ClientTarget) -> list[str]:
         """The arguments that go before the user's own."""
-        given = [*self.arguments, *(self.model_arguments if target.model else ())]
-        return [target.fill(argument) for argument in given]
+        templates = [*self.arguments, *(self.model_arguments if target.model else ())]
+        return [target.fill(argument) for argument in templates]
 
     def environment(self, target: ClientTarget, environ: Mapping[str, str]) -> dict[str, str]:
         """The user's environment, pointed to the gateway."""
-        found = {name: value for name, value in environ.items() if name not in self.unset}
+        variables = {name: value for name, value in environ.items() if name not in self.unset}
         # Requests to this machine must not go through a proxy.
         for name in ("NO_PROXY", "no_proxy"):
-            found[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
-        given = {**self.variables, **(self.model_variables if target.model else {})}
-        return found | {name: target.fill(value) for name, value in given.items()}
+            variables[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
+        templates = {**self.variables, **(self.model_variables if target.model else {})}
+        return variables | {name: target.fill(value) for name, value in templates.items()}
 
     def write_files(self, target: ClientTarget) -> None:
         """Writes the files of this run, which may contain the key: readable only by this user."""
@@ -108,10 +108,10 @@ def _client(row: Mapping[str, object]) -> Client:
 
 def nearest_clients(given: str) -> list[str]:
     """The ids that are most similar to a text, also by the name of the program or the product."""
-    named = {
+    by_name = {
         name.lower(): client.id
         for client in clients().values()
         for name in (client.name, client.program, client.id)
     }
-    close = get_close_matches(given.lower()[:100], list(named), 3)
-    return list(dict.fromkeys(named[name] for name in close))
+    close = get_close_matches(given.lower()[:100], list(by_name), 3)
+    return list(dict.fromkeys(by_name[name] for name in close))

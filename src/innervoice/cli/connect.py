@@ -87,15 +87,17 @@ def _has_key(model: str) -> bool:
 def setting_of(effort: str | None, show: str) -> Reasoning | None:
     """The reasoning setting: an effort as a word, a number of tokens, on or off; reasoning is requested if it is shown."""
     if effort in (None, "", "default"):
-        asked = Reasoning()
+        setting = Reasoning()
     elif effort is not None and effort.isdigit():
-        asked = Reasoning(budget=int(effort))
+        setting = Reasoning(budget=int(effort))
     else:
         word = str(effort).lower()
-        found = Reasoning.from_any({"off": "none", "on": True}.get(word, word))
-        asked = found or Reasoning()
+        part_of_setting = Reasoning.from_any({"off": "none", "on": True}.get(word, word))
+        setting = part_of_setting or Reasoning()
     # Some models show no reasoning unless it is requested.
-    return asked if show == "none" or asked.effort == "none" else asked.replace(show="summary")
+    return (
+        setting if show == "none" or setting.effort == "none" else setting.replace(show="summary")
+    )
 
 
 def tools_in(file: str | None) -> list[Callable[..., Any]]:
@@ -112,7 +114,7 @@ def tools_in(file: str | None) -> list[Callable[..., Any]]:
         spec.loader.exec_module(module)
     except (OSError, SyntaxError, ImportError) as error:
         raise UsageError(f"{file} cannot be loaded: {error}") from None
-    found: list[Callable[..., Any]] = [
+    functions: list[Callable[..., Any]] = [
         value
         for name, value in vars(module).items()
         if inspect.isfunction(value)
@@ -120,6 +122,6 @@ def tools_in(file: str | None) -> list[Callable[..., Any]]:
         and not name.startswith("_")
         and value.__doc__
     ]
-    if not found:
+    if not functions:
         raise UsageError(f"{file} has no function with a docstring")
-    return found
+    return functions

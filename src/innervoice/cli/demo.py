@@ -99,13 +99,24 @@ def _tell_history(requests: list[Request]) -> None:
     for request in requests:
         planned = plan(request.messages, request.model, tools=request.tools, reasoning=_REASONING)
         decided = [item for item in planned.decisions if item.kind == "thinking"]
-        kept = {(item.message, item.part) for item in decided if item.action == "kept"}
-        left = {(item.message, item.part) for item in decided if item.action == "omitted"}
+        kept_places = {(item.message, item.part) for item in decided if item.action == "kept"}
+        omitted_places = {(item.message, item.part) for item in decided if item.action == "omitted"}
         read = sum(isinstance(part, Thinking) for item in request.messages for part in item.parts)
         rows.append(
-            (request.model, *(str(n) for n in (read, len(kept), len(left), len(kept & unsent))))
+            (
+                request.model,
+                *(
+                    str(n)
+                    for n in (
+                        read,
+                        len(kept_places),
+                        len(omitted_places),
+                        len(kept_places & unsent),
+                    )
+                ),
+            )
         )
-        unsent = left
+        unsent = omitted_places
     click.secho("What happened to the reasoning", bold=True)
     for name, *numbers in rows:
         click.echo(f"  {name:28}" + "".join(f"{number:>13}" for number in numbers))

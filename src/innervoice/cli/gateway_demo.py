@@ -66,9 +66,9 @@ def _lead(http: httpx2.Client) -> int:
         click.echo(f"you: {question}")
         history.append(user(question))
         while True:
-            answer, told = _asked(http, history, home, path)
-            restored += int(told.partition("restored=")[2].partition(" ")[0])
-            click.echo(f"  {told}")
+            answer, headers_line = _asked(http, history, home, path)
+            restored += int(headers_line.partition("restored=")[2].partition(" ")[0])
+            click.echo(f"  {headers_line}")
             history.append(_bare(answer.message))
             if not answer.tool_calls:
                 break
@@ -103,10 +103,10 @@ def _asked(
 
 def _bare(message: Message) -> Message:
     """What a program keeps if it ignores reasoning."""
-    kept: list[Any] = []
+    messages: list[Any] = []
     for part in message.parts:
         if isinstance(part, Text):
-            kept.append(Text(part.text))
+            messages.append(Text(part.text))
         elif isinstance(part, ToolCall):
-            kept.append(ToolCall(part.id, part.name, part.arguments))
-    return assistant(kept)
+            messages.append(ToolCall(part.id, part.name, part.arguments))
+    return assistant(messages)

@@ -158,8 +158,8 @@ def _tokens(response: Response) -> str:
         "out": usage.output_tokens,
     }
     counts["of it reasoning"] = usage.reasoning_tokens
-    known = [f"{count} {name}" for name, count in counts.items() if count is not None]
-    return ", ".join(known) or "not reported"
+    words = [f"{count} {name}" for name, count in counts.items() if count is not None]
+    return ", ".join(words) or "not reported"
 
 
 def _part(number: int, part: Part, *, hide_thinking: bool) -> Iterator[str]:

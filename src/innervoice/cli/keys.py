@@ -93,10 +93,10 @@ def add(
     from innervoice.gateway.callers import Caller
 
     caller = Caller(name=name, created=now, **wanted)
-    made = _with_keys(file, lambda keys: keys.add(caller), is_told=True)
-    click.echo(f"A key for {name}, id {made.caller.id}; it is not shown again:", err=True)
-    click.echo(made.key)
-    if limits := _limits(made.caller):
+    key = _with_keys(file, lambda keys: keys.add(caller), is_told=True)
+    click.echo(f"A key for {name}, id {key.caller.id}; it is not shown again:", err=True)
+    click.echo(key.key)
+    if limits := _limits(key.caller):
         click.echo(f"Limits: {limits}", err=True)
 
 
@@ -170,9 +170,9 @@ def _models(text: str | None) -> tuple[str, ...]:
 
 def _moment(text: str, now: float) -> float:
     """When a key expires, in seconds since 1970."""
-    found = _DURATION.fullmatch(text)
-    if found:
-        moment = now + int(found[1]) * _UNITS[found[2]]
+    match = _DURATION.fullmatch(text)
+    if match:
+        moment = now + int(match[1]) * _UNITS[match[2]]
     else:
         try:
             date = datetime.fromisoformat(text)
@@ -188,8 +188,8 @@ def _moment(text: str, now: float) -> float:
 
 
 def _budget(text: str) -> Budget:
-    found = _BUDGET.fullmatch(text)
-    if not found or not float(found[1]):
+    match = _BUDGET.fullmatch(text)
+    if not match or not float(match[1]):
         raise click.BadParameter(
             f"expected dollars and a period (day, week, month or total), such as 50/month, got {text[:80]!r}",
             param_hint="--budget",
@@ -200,7 +200,7 @@ def _budget(text: str) -> Budget:
         )
     from innervoice.gateway.callers import Budget
 
-    return Budget.from_row({"amount": float(found[1]), "period": found[2]})
+    return Budget.from_row({"amount": float(match[1]), "period": match[2]})
 
 
 def _named(callers: list[Caller], which: str) -> list[Caller]:
@@ -229,8 +229,8 @@ def _limits(caller: Caller) -> str:
         ("tpm", caller.tpm),
         ("streams", caller.streams),
     )
-    told = [f"{name} {value}" for name, value in limits if value]
-    return "  ".join([*(["owner"] if caller.owns_gateway else []), *told])
+    words = [f"{name} {value}" for name, value in limits if value]
+    return "  ".join([*(["owner"] if caller.owns_gateway else []), *words])
 
 
 def _members(caller: Caller) -> dict[str, Any]:

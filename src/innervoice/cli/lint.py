@@ -76,12 +76,12 @@ def command(*, file: str, target: str, as_json: bool) -> None:
         source = open_file(file)
         history = history_of(source, source.content())
         if history is not None:
-            found = [Found(problem, line) for line, problem in problems_of(history, target)]
-            found += _of_companions(source, target)
+            problems = [Found(problem, line) for line, problem in problems_of(history, target)]
+            problems += _of_companions(source, target)
             summary = _summary(history, source)
         else:
             conversations = list(source.conversations())
-            found = [
+            problems = [
                 item for one in conversations for item in _of_conversation(one, source, target)
             ]
             summary = f"{sum(len(one.sent) for one in conversations)} messages ({source.kind})"
@@ -90,15 +90,15 @@ def command(*, file: str, target: str, as_json: bool) -> None:
     except InnervoiceError as error:
         raise click.UsageError(f"{file}: {error}") from None
     if as_json:
-        click.echo(dump_json([_row(item) for item in found]).decode())
+        click.echo(dump_json([_row(item) for item in problems]).decode())
     else:
-        for item in found:
+        for item in problems:
             click.echo(str(item))
-        refused = sum(item.problem.severity == "refused" for item in found)
+        refused = sum(item.problem.severity == "refused" for item in problems)
         for line, why in source.troubles:
             click.echo(f"not read: {'' if line is None else f'line {line}: '}{why}")
         click.echo(f"{summary}, {refused} would be refused by {target}")
-    raise click.exceptions.Exit(1 if found else 0)
+    raise click.exceptions.Exit(1 if problems else 0)
 
 
 def _summary(history: History, source: Source) -> str:
@@ -136,5 +136,5 @@ def _of_conversation(conversation: Conversation, source: Source, target: str) ->
 
 def _row(found: Found) -> dict[str, object]:
     row = {name: getattr(found.problem, name) for name in found.problem.__struct_fields__}
-    known = {"line": found.line, "conversation": found.conversation}
-    return row | {name: value for name, value in known.items() if value is not None}
+    place = {"line": found.line, "conversation": found.conversation}
+    return row | {name: value for name, value in place.items() if value is not None}

@@ -168,17 +168,17 @@ def _card_lines(card: Card) -> Iterator[str]:
 def _refresh(source: str | None) -> None:
     if source is None:
         raise click.UsageError("refresh needs a SOURCE: the path or the URL of a JSON file")
-    made = refreshed(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
-    if not made.rows:
+    result = refreshed(load_json(_fetched(source)), f"{source}, {datetime.now(UTC):%Y-%m-%d}")
+    if not result.rows:
         raise click.UsageError(f"{source} has no reasoning model of a supported provider")
     file = overrides_file()
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise FileError(f"Cannot write {file}: {error.strerror}.") from None
-    write_file(str(file), dump_json([_plain(row) for row in made.rows]), force=True)
-    click.echo(f"{len(made.rows)} rows written to {file}")
-    for line in _left_out(made):
+    write_file(str(file), dump_json([_plain(row) for row in result.rows]), force=True)
+    click.echo(f"{len(result.rows)} rows written to {file}")
+    for line in _left_out(result):
         click.echo(line)
 
 
@@ -202,10 +202,10 @@ def _left_out(made: Refreshed) -> Iterator[str]:
 def _some(words: list[str]) -> str:
     """The first of many words; they come from a file, so they are shortened and made printable."""
     more = len(words) - _MOST_SHOWN
-    shown = ", ".join(
+    names = ", ".join(
         word if len(word) <= 80 else f"{word[:77]}..." for word in words[:_MOST_SHOWN]
     )
-    return f"{shown}, and {more} more" if more > 0 else shown
+    return f"{names}, and {more} more" if more > 0 else names
 
 
 def _plain(row: ModelRow) -> dict[str, Any]:

@@ -63,18 +63,20 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     try:
         source = open_file(file)
         data = source.content()
-        own = history_of(source, data)
-        history = own or History([turn.message for turn in source.conversation().sent], source.kind)
-        written, changes = _repaired(data, own, target) if own else _repaired_messages(history, target)  # fmt: skip
+        own_history = history_of(source, data)
+        history = own_history or History(
+            [turn.message for turn in source.conversation().sent], source.kind
+        )
+        written, changes = _repaired(data, own_history, target) if own_history else _repaired_messages(history, target)  # fmt: skip
     except DecodeError as error:
         raise click.UsageError(f"{file}: {error}") from None
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(output, written, force=force)
-    left = _left(written, target) if own else _left_of(from_json(written), target)
+    remaining = _left(written, target) if own_history else _left_of(from_json(written), target)
     if not history.session:
         # What the target requires in addition to the parts, where the format has a member for it.
-        missing = {problem.code for _, problem in left}
+        missing = {problem.code for _, problem in remaining}
         changes += [
             f"message {problem.message}: {problem.why}: {problem.fix}"
             for _, problem in problems_of(history, target)
@@ -84,12 +86,12 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
         click.echo(change)
     lasting = [
         problem_line(line, problem)
-        for line, problem in left
+        for line, problem in remaining
         if problem.severity == "refused" and problem.code not in _FILLED
     ]
     for problem in lasting:
         click.echo(f"left: {problem}")
-    if own is None:
+    if own_history is None:
         click.echo(_foreign(source))
     count = f"{len(changes)} change{'' if len(changes) == 1 else 's'}" if changes else "no change"
     click.echo(f"{count} for {target}, written to {output}")

@@ -155,12 +155,12 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
     width = max(map(len, clients())) + 2
     for client in clients().values():
         if client.obstacle:
-            said = f"cannot be run: {client.obstacle}"
+            line = f"cannot be run: {client.obstacle}"
         elif client.path(environ):
-            said = "installed" + (f"; {client.keeps}" if client.keeps else "")
+            line = "installed" + (f"; {client.keeps}" if client.keeps else "")
         else:
-            said = client.install
-        yield f"{client.id:{width}}{client.name:20}{said}"
+            line = client.install
+        yield f"{client.id:{width}}{client.name:20}{line}"
 
 
 # ---- the gateway ---------------------------------------------------------------------------------

@@ -78,12 +78,12 @@ class RequestSummary(ServeOutput):
         if not self._priced:
             return
         try:
-            found = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
+            price = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
         except UsageError:  # genai-prices is not installed
             self._priced = False
             return
-        if found:
-            self._cost = (self._cost or Decimal(0)) + found.total
+        if price:
+            self._cost = (self._cost or Decimal(0)) + price.total
 
     def lines(self) -> Iterator[str]:
         """The summary, line by line."""
@@ -132,8 +132,8 @@ class CountedSummary:
             raise UsageError(f"no gateway answers at {self._url}: {reason}") from None
         counts: Counter[str] = Counter()
         for family, labels, value in _SAMPLE.findall(page.text):
-            found = _OUTCOME.search(labels)
-            counts[f"{family} {found[1]}" if found else family] += int(float(value))
+            match = _OUTCOME.search(labels)
+            counts[f"{family} {match[1]}" if match else family] += int(float(value))
         return counts
 
     def lines(self) -> Iterator[str]:
@@ -154,21 +154,21 @@ class CountedSummary:
 
 def _reasoning(counts: Counter[str], rules: Counter[str]) -> str:
     among = [f"{counts[name]:,} {name}" for name in ("carried", "restored") if counts[name]]
-    kept = f"{counts['kept']:,} kept" + (f" ({', '.join(among)})" if among else "")
+    words = f"{counts['kept']:,} kept" + (f" ({', '.join(among)})" if among else "")
     omitted = f"{counts['omitted']:,} omitted"
     if rules:
         omitted += f" ({', '.join(sorted(rules)[:_MOST_RULES])})"
-    return f"{kept}, {omitted}"
+    return f"{words}, {omitted}"
 
 
 def _tokens(usage: Usage, price: Decimal | None) -> str:
     counts = (usage.input_tokens, "in"), (usage.output_tokens, "out")
-    told = [f"{count:,} {word}" for count, word in counts if count is not None]
+    words = [f"{count:,} {word}" for count, word in counts if count is not None]
     if usage.reasoning_tokens:
-        told.append(f"({usage.reasoning_tokens:,} thought)")
+        words.append(f"({usage.reasoning_tokens:,} thought)")
     if price is not None:
-        told.append(f"about ${price:.4f}")
-    return " ".join(told)
+        words.append(f"about ${price:.4f}")
+    return " ".join(words)
 
 
 def _number(count: int, word: str) -> str:

@@ -63,9 +63,9 @@ def _status(command: click.Command) -> int:
     try:
         status = command.main(prog_name="innervoice", standalone_mode=False)
     except click.ClickException as error:
-        shown = io.StringIO()
-        error.show(shown)
-        click.echo(visible(shown.getvalue()), err=True, nl=False)
+        text = io.StringIO()
+        error.show(text)
+        click.echo(visible(text.getvalue()), err=True, nl=False)
         return error.exit_code
     except UsageError as error:  # such as a plugin that cannot be loaded
         return _failed(str(error))

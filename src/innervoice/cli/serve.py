@@ -169,20 +169,20 @@ class ServedGateway:
         """Reads the configuration; raises a `UsageError` with everything that is wrong."""
         config = import_module("innervoice.gateway.config")
         emulated = self._emulator is not None
-        found = config.load_config(
+        loaded = config.load_config(
             self.file, os.environ, emulated=emulated, may_have_stored_keys=True
         )
-        host = self._host or found.server.host
-        problem = config.exposure_problem(host, found.keys)
+        host = self._host or loaded.server.host
+        problem = config.exposure_problem(host, loaded.keys)
         # A store that cannot be reached may have keys; requests without one are refused.
         if problem:
-            self.may_have_keys = self._has_stored_keys(found) is not False
+            self.may_have_keys = self._has_stored_keys(loaded) is not False
             if not self.may_have_keys:
                 raise UsageError(problem)
-        port = found.server.port if self._port is None else self._port
-        found = found.replace(server=found.server.replace(host=host, port=port))
-        self.routes_of(found)  # what only they see is wrong as well
-        return found
+        port = loaded.server.port if self._port is None else self._port
+        loaded = loaded.replace(server=loaded.server.replace(host=host, port=port))
+        self.routes_of(loaded)  # what only they see is wrong as well
+        return loaded
 
     def open_state(self) -> None:
         """Reads the gateway's key, or creates it, before workers are forked: they share it."""
@@ -197,8 +197,8 @@ class ServedGateway:
     def _has_stored_keys(self, config: Any) -> bool | None:
         """Whether the store has callers' keys; None if it cannot be reached."""
         caller_store = import_module("innervoice.gateway.callers")
-        found: bool | None = caller_store.has_stored_keys(self.state or self._state_of(config))
-        return found
+        has_keys: bool | None = caller_store.has_stored_keys(self.state or self._state_of(config))
+        return has_keys
 
     def routes_of(self, config: Any) -> Any:
         """The model names of a configuration."""

@@ -75,13 +75,13 @@ def view_lines(
     if log == "none" or folder is None:
         yield 'View: requests are not logged; set server.log to "shape" or "full" to log them'
         return
-    kept = "their shape, without texts" if log == "shape" else "texts, without seals and keys"
+    what = "their shape, without texts" if log == "shape" else "texts, without seals and keys"
     where = f"in {folder}" if lasting else "until the gateway stops"
     if find_spec("starlette") is None:
-        yield f'View: pip install "innervoice[view]"; logged of requests: {kept}, {where}'
+        yield f'View: pip install "innervoice[view]"; logged of requests: {what}, {where}'
         return
     address = f"{url}/view?key=KEY, with the key of an owner" if has_keys else f"{url}/view"
-    yield f"View: {address}; logged of requests: {kept}, {where}"
+    yield f"View: {address}; logged of requests: {what}, {where}"
 
 
 def store_line(store: str | None, remember: str, workers: int) -> str:

@@ -123,21 +123,21 @@ def _check_target(target: str) -> None:
 def _shelf(paths: tuple[str, ...]) -> Shelf:
     from innervoice.view.library import Shelf
 
-    named = [Path(path) for path in paths if path != "-"]
+    files = [Path(path) for path in paths if path != "-"]
     if not paths:
-        named = known_folders()
-        if not named:
+        files = known_folders()
+        if not files:
             raise FileError(
                 "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI or opencode in this home."
             )
-        click.echo(f"Looking at {_joined(named)}.", err=True)
-    for path in named:
+        click.echo(f"Looking at {_joined(files)}.", err=True)
+    for path in files:
         try:
             path.stat()
         except OSError as error:
             raise FileError(f"Cannot read {path}: {error.strerror}.") from None
     try:
-        shelf = Shelf(named, standard_input().buffer.read() if "-" in paths else None)
+        shelf = Shelf(files, standard_input().buffer.read() if "-" in paths else None)
     except InnervoiceError as error:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
     # Only counted: a large file is opened when the page requests it.
@@ -145,9 +145,9 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
     if not listed["total"]:
         unknown = listed["unknown"]
         seen = f" ({counted(unknown, 'file')} of no known format)" if unknown else ""
-        raise FileError(f"There is nothing to view in {_joined(named)}{seen}.\n{_formats()}")
+        raise FileError(f"There is nothing to view in {_joined(files)}{seen}.\n{_formats()}")
     if "-" not in paths:
-        _check_formats(named)
+        _check_formats(files)
     return shelf
 
 
@@ -190,8 +190,8 @@ def _export(shelf: Shelf, file: str, show: Policy, *, force: bool) -> None:
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(file, exported.data, force=force)
-    for said in exported.said:
-        click.echo(said, err=True)
+    for sentence in exported.said:
+        click.echo(sentence, err=True)
     click.echo(f"Wrote {file}.", err=True)
 
 
@@ -222,8 +222,8 @@ def _serve(
     listening.listen()  # whoever is fast waits instead of being refused
     click.echo(address)
     if not settings.only_loopback:
-        said = "Other machines reach it by this machine's address or name, with the same port and token; whoever has the token sees everything."
-        click.echo(said, err=True)
+        sentence = "Other machines reach it by this machine's address or name, with the same port and token; whoever has the token sees everything."
+        click.echo(sentence, err=True)
     click.echo("Stop with Ctrl+C.", err=True)
     sys.stdout.flush()
     if not no_browser:

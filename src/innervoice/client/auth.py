@@ -116,8 +116,8 @@ class Keyring:
         if url := self._token_url(destination):
             if callable(self._key_argument(destination)):
                 return True
-            found = self._header_and_key(destination)
-            return found is not None and not is_exchanged(url, found[1])
+            header_and_key = self._header_and_key(destination)
+            return header_and_key is not None and not is_exchanged(url, header_and_key[1])
         if (
             host is None
             or not destination.is_default_url
@@ -133,18 +133,18 @@ class Keyring:
 
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         """The headers that authenticate this request, and those that name the account."""
-        found, host = self._header_and_key(destination), destination.target.host
-        if found:
-            name, key = found
+        header_and_key, host = self._header_and_key(destination), destination.target.host
+        if header_and_key:
+            name, key = header_and_key
             if host and host.token_url and (url := self._token_url(destination)):
                 key = exchanged(url, key, destination.provider)
-            made = {name: f"Bearer {key}" if name == _BEARER else key}
+            headers = {name: f"Bearer {key}" if name == _BEARER else key}
         else:
-            made = self._keyless_headers(destination, outgoing)
+            headers = self._keyless_headers(destination, outgoing)
         return (
-            {**self._told(host.header_variables), **made}
+            {**self._told(host.header_variables), **headers}
             if host and host.header_variables
-            else made
+            else headers
         )
 
     def _told(self, variables: Mapping[str, Iterable[str]]) -> dict[str, str]:
@@ -198,8 +198,8 @@ class Keyring:
             variable = self._key_variable(destination)
             if variable is None or variable in host.tokens:
                 return None
-        named = self._first_of(host.token_variables)
-        return named or (host.token_url if destination.is_default_url else None)
+        address = self._first_of(host.token_variables)
+        return address or (host.token_url if destination.is_default_url else None)
 
     def _first_of(self, variables: Iterable[str]) -> str | None:
         values = (self._environ.get(name, "").strip() for name in variables)
@@ -209,8 +209,8 @@ class Keyring:
         """The members of the body that the environment fills, such as IBM's project."""
         host = destination.host
         variables = host.member_variables if host else {}
-        found = ((name, self._first_of(names)) for name, names in variables.items())
-        return next(({name: value} for name, value in found if value), {})
+        values = ((name, self._first_of(names)) for name, names in variables.items())
+        return next(({name: value} for name, value in values if value), {})
 
     def _key_variable(self, destination: Destination) -> str | None:
         """The first environment variable that holds a key."""
@@ -246,9 +246,9 @@ class Keyring:
         )
 
     def _region(self, url: str) -> str:
-        named = _REGION.match(urlsplit(url).hostname or "")
+        match = _REGION.match(urlsplit(url).hostname or "")
         variables = (self._environ.get(name, "") for name in ("AWS_REGION", "AWS_DEFAULT_REGION"))
-        region = named[1] if named else next(filter(None, variables), "")
+        region = match[1] if match else next(filter(None, variables), "")
         if not region:
             raise UsageError("an AWS signature needs a region: set AWS_REGION")
         return region
@@ -292,10 +292,10 @@ _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 def aws_chain() -> AwsKeys | None:
     """The keys that botocore finds; None if botocore is not installed or finds none."""
     session = _aws_session()
-    found = session.get_credentials() if session else None
-    if not found:
+    credentials = session.get_credentials() if session else None
+    if not credentials:
         return None
-    keys = found.get_frozen_credentials()
+    keys = credentials.get_frozen_credentials()
     return AwsKeys(keys.access_key, keys.secret_key, keys.token)
 
 
@@ -387,22 +387,22 @@ _lock = threading.Lock()
 
 def is_exchanged(url: str, key: str) -> bool:
     """Whether a token for this key is cached, so that `exchanged` does not use the network."""
-    known = _tokens.get(_name(url, key))
-    return known is not None and monotonic() < known.renewed_at
+    token = _tokens.get(_name(url, key))
+    return token is not None and monotonic() < token.renewed_at
 
 
 def exchanged(url: str, key: str, provider: str) -> str:
     """A token for a key, from memory or from the server at `url`."""
     name = _name(url, key)
     with _lock:  # of several requests one asks, and the others get its token
-        known, now = _tokens.get(name), monotonic()
-        if known and now < known.renewed_at:
-            return known.text
+        token_before, now = _tokens.get(name), monotonic()
+        if token_before and now < token_before.renewed_at:
+            return token_before.text
         try:
             token = _asked(url, key, provider)
         except (ConnectionFailedError, ServerError):
-            if known and now < known.ends_at:
-                return known.text  # still valid; the next request asks again
+            if token_before and now < token_before.ends_at:
+                return token_before.text  # still valid; the next request asks again
             raise
         _tokens[name] = token
         return token.text
@@ -415,7 +415,7 @@ def _name(url: str, key: str) -> tuple[str, bytes]:
 def _asked(url: str, key: str, provider: str) -> _Token:
     """Calls the server, with retries after a temporary failure."""
     http = import_module("httpx2")
-    for left in reversed(range(_TRIES)):
+    for tries in reversed(range(_TRIES)):
         begun = monotonic()
         try:
             answer = http.post(
@@ -434,7 +434,7 @@ def _asked(url: str, key: str, provider: str) -> _Token:
             problem = _refusal(answer, key, provider)
             if not isinstance(problem, ServerError):
                 break
-        if left:
+        if tries:
             sleep(_PAUSE)
     problem.provider = provider
     raise problem
@@ -458,13 +458,13 @@ def _token(content: bytes, url: str, provider: str, begun: float) -> _Token:
 def _refusal(answer: Any, key: str, provider: str) -> ProviderError:
     value = _json(answer.content)
     code = value.get("errorCode")
-    said = value.get("errorMessage") or f"status {answer.status_code}"
+    text = value.get("errorMessage") or f"status {answer.status_code}"
     # The server might repeat the data that it was sent.
-    said = str(said)[:_MOST_TEXT].replace(key, "***")
+    text = str(text)[:_MOST_TEXT].replace(key, "***")
     passing = answer.status_code == 429 or answer.status_code >= 500
     kind = ServerError if passing else AuthenticationError
     code = str(code)[:_MOST_TEXT].replace(key, "***") if code else None
-    error = kind(None, code, f"no token for {provider}: {said}")
+    error = kind(None, code, f"no token for {provider}: {text}")
     error.status = answer.status_code
     return error
 

@@ -52,18 +52,18 @@ class Deadline:
 
     def limit(self) -> float | None:
         """How long the next wait may take; None for no limit, 0 if the time is up."""
-        idle, left = self._idle, self.left
-        self.is_for_silence = idle is not None and idle < left
+        idle, seconds = self._idle, self.left
+        self.is_for_silence = idle is not None and idle < seconds
         if self.is_for_silence:
             return idle
-        return None if left == inf else max(0.0, left)
+        return None if seconds == inf else max(0.0, seconds)
 
     def remaining(self) -> float:
         """Remaining seconds, during a wait; at most 0 if the time is up."""
-        left = self.left - (self.clock() - self.since)
-        if self._idle is not None and left <= self._idle:
+        seconds = self.left - (self.clock() - self.since)
+        if self._idle is not None and seconds <= self._idle:
             self.is_for_silence = False
-        return left
+        return seconds
 
     def timeouts(self) -> dict[str, float | None]:
         """The limits in the form that httpx expects."""

@@ -98,9 +98,9 @@ _LEAST_SECRET = 6
 
 def secrets_of(headers: Mapping[str, str]) -> frozenset[str]:
     """The header values that must not be shown, with and without a word such as "Bearer" in front."""
-    found = [value for name, value in headers.items() if _SECRET_HEADER.search(name.lower())]
-    words = [value.partition(" ")[2] for value in found]
-    return frozenset(value for value in (*found, *words) if len(value) >= _LEAST_SECRET)
+    secrets = [value for name, value in headers.items() if _SECRET_HEADER.search(name.lower())]
+    words = [value.partition(" ")[2] for value in secrets]
+    return frozenset(value for value in (*secrets, *words) if len(value) >= _LEAST_SECRET)
 
 
 def scrubbed(text: str, secrets: Iterable[str]) -> str:
@@ -170,21 +170,21 @@ def _class_of(status: int, kind: str | None) -> type[ProviderError]:
 
 def errors_of(http: Any) -> tuple[type[Exception], ...]:
     """The network errors that an HTTP client raises: those in its `errors`, or those of the package of its class."""
-    own: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
+    classes: tuple[type[Exception], ...] | None = getattr(http, "errors", None)
     kind: Any = type(http)
-    return own or _errors_of_class(kind)
+    return classes or _errors_of_class(kind)
 
 
 @cache
 def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
-    found: list[type[Exception]] = [OSError]
+    classes: list[type[Exception]] = [OSError]
     for kind in client.__mro__:
         package = sys.modules.get(kind.__module__.partition(".")[0])
         for name in ("HTTPError", "StreamError", "InvalidURL"):
             error = getattr(package, name, None)
             if isinstance(error, type) and issubclass(error, Exception):
-                found.append(error)
-    return tuple(dict.fromkeys(found))
+                classes.append(error)
+    return tuple(dict.fromkeys(classes))
 
 
 def network_error(

@@ -318,13 +318,13 @@ class Exchange:
 
     def _again(self, error: UsageError | Problem, *, transient: bool) -> float:
         """The seconds to wait before a retry; raises the error if there is none."""
-        known = None if isinstance(error, UsageError) else error
-        hint = known.retry_after if known else None
+        cause = None if isinstance(error, UsageError) else error
+        hint = cause.retry_after if cause else None
         wait = self._backoff.wait(self._tries, hint) if transient else None
         if wait is None or wait >= self.deadline.left:
             self._fail(error)
         self._tries += 1
-        status = known.status if known else None
+        status = cause.status if cause else None
         self._notebook.add("retried", f"status {status}" if status else type(error).__name__)
         self.deadline.spend(wait)
         return wait

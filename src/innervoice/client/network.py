@@ -56,10 +56,10 @@ def _left(timeout: float | None, error: type[Exception]) -> float | None:
     """How long an operation may take; raises the error if the time is up."""
     if not isinstance(timeout, Limit):
         return timeout
-    left = timeout.deadline.remaining()
-    if left <= 0:
+    seconds = timeout.deadline.remaining()
+    if seconds <= 0:
         raise error("timed out")
-    return min(timeout, left)
+    return min(timeout, seconds)
 
 
 class _Backend(httpcore2.NetworkBackend):
@@ -74,8 +74,10 @@ class _Backend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore2.NetworkStream:
-        left = _left(timeout, httpcore2.ConnectTimeout)
-        return _Stream(self._backend.connect_tcp(host, port, left, local_address, socket_options))
+        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        return _Stream(
+            self._backend.connect_tcp(host, port, seconds, local_address, socket_options)
+        )
 
     def sleep(self, seconds: float) -> None:
         self._backend.sleep(seconds)
@@ -91,14 +93,14 @@ class _Stream(httpcore2.NetworkStream):
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _WRITTEN):
-            left = _left(timeout, httpcore2.WriteTimeout)
-            self._stream.write(buffer[start : start + _WRITTEN], left)
+            seconds = _left(timeout, httpcore2.WriteTimeout)
+            self._stream.write(buffer[start : start + _WRITTEN], seconds)
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        left = _left(timeout, httpcore2.ConnectTimeout)
-        return _Stream(self._stream.start_tls(ssl_context, server_hostname, left))
+        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     def close(self) -> None:
         self._stream.close()
@@ -119,9 +121,9 @@ class _AsyncBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore2.AsyncNetworkStream:
-        left = _left(timeout, httpcore2.ConnectTimeout)
+        seconds = _left(timeout, httpcore2.ConnectTimeout)
         return _AsyncStream(
-            await self._backend.connect_tcp(host, port, left, local_address, socket_options)
+            await self._backend.connect_tcp(host, port, seconds, local_address, socket_options)
         )
 
     async def sleep(self, seconds: float) -> None:
@@ -139,8 +141,8 @@ class _AsyncStream(httpcore2.AsyncNetworkStream):
     async def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        left = _left(timeout, httpcore2.ConnectTimeout)
-        return _AsyncStream(await self._stream.start_tls(ssl_context, server_hostname, left))
+        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        return _AsyncStream(await self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         await self._stream.write(buffer, _left(timeout, httpcore2.WriteTimeout))

@@ -267,8 +267,8 @@ class _Connection(asyncio.Protocol):
 
     def on_header(self, name: bytes, value: bytes) -> None:
         key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        known = self._headers.get(key)
-        self._headers[key] = text if known is None else f"{known}, {text}"
+        before = self._headers.get(key)
+        self._headers[key] = text if before is None else f"{before}, {text}"
 
     def on_headers_complete(self) -> None:
         status = self._parser.get_status_code()
@@ -316,10 +316,10 @@ def _place(url: str) -> _Host:
         name = f"{name}:{port}"
     try:
         target.encode("ascii")
-        named = name.encode("ascii")
+        encoded = name.encode("ascii")
     except UnicodeEncodeError:
-        named, target = name.encode("idna"), target.encode("utf-8").decode("latin-1")
-    return _Host(host, port or (443 if is_secure else 80), is_secure, target, named)
+        encoded, target = name.encode("idna"), target.encode("utf-8").decode("latin-1")
+    return _Host(host, port or (443 if is_secure else 80), is_secure, target, encoded)
 
 
 def _not_sendable() -> LocalProtocolError:

@@ -103,21 +103,21 @@ class Settings:
     ) -> Exchange:
         """The exchange for one call; the request is compiled, and nothing is sent yet."""
         check_names(fields, STREAM_NAMES if stream else CALL_NAMES, "stream" if stream else "ask")
-        given: dict[str, Any] = dict(fields)
-        own = {name: given.pop(name) for name in NOT_OF_A_REQUEST if name in given}
-        provider, name = self.names(model, given)
+        options: dict[str, Any] = dict(fields)
+        own_options = {name: options.pop(name) for name in NOT_OF_A_REQUEST if name in options}
+        provider, name = self.names(model, options)
         host = host_of(provider)
-        base_url, is_default_url = self._place(provider, name, given)
+        base_url, is_default_url = self._place(provider, name, options)
         request = Request(
             f"{provider}/{name}",
             messages_of(messages),
             **{
-                **given,
+                **options,
                 "base_url": base_url,
-                "scope": given.get("scope", self._scope),
-                "stream": stream or bool(given.get("stream")),
+                "scope": options.get("scope", self._scope),
+                "stream": stream or bool(options.get("stream")),
                 # Servers that call themselves compatible usually support this dialect, unless the caller says otherwise.
-                "dialect": given.get("dialect") or (None if host else DEFAULT),
+                "dialect": options.get("dialect") or (None if host else DEFAULT),
             },
         )
         answer_type = None if schema is None else AnswerType.of(schema)
@@ -128,9 +128,9 @@ class Settings:
             request,
             Destination(target, is_default_url),
             keyring=self.keyring,
-            headers=self._headers(own.get("headers")),
+            headers=self._headers(own_options.get("headers")),
             backoff=self.backoff,
-            deadline=self._deadline(own, stream=request.stream),
+            deadline=self._deadline(own_options, stream=request.stream),
             inline=self._inline,
             answer_type=answer_type,
         )
@@ -158,8 +158,8 @@ class Settings:
         parsed = split_id(model)
         if self.provider:
             # With one provider, models have the provider's own names; its name in front is optional.
-            own = parsed is not None and parsed.provider == self.provider
-            return self.provider, parsed.model if parsed and own else model
+            is_own = parsed is not None and parsed.provider == self.provider
+            return self.provider, parsed.model if parsed and is_own else model
         if parsed and (parsed.is_known or parsed.provider in self._listed):
             return parsed.provider, parsed.model
         if self._base_url or given.get("base_url"):

@@ -95,9 +95,9 @@ class View:
     def _recast(self, event: Recast) -> None:
         """Replaces the parts from one on; text of the old ones that was yielded counts as yielded where the new ones begin the same."""
         old, new = self._folder.recast(event)
-        given = "".join("".join(viewed.given) for viewed in old)
+        passed = "".join("".join(viewed.given) for viewed in old)
         text = "".join("".join(viewed.pieces) for viewed in new)
-        same = len(given) if text.startswith(given) else _shared(given, text)
+        same = len(passed) if text.startswith(passed) else _shared(passed, text)
         for viewed in new:
             same -= len(viewed.take(min(same, viewed.length)))
         self._position = min(self._position, event.index)

@@ -30,8 +30,8 @@ class ThinkingLimit:
     def __init__(self, model: str, think_at_most: int, fields: dict[str, Any]) -> None:
         if isinstance(think_at_most, bool) or think_at_most < 1:
             raise UsageError(f"think_at_most must be a number of tokens, not {think_at_most!r}")
-        named = split_id(model)
-        unknown = named is None or not named.is_known
+        parsed = split_id(model)
+        unknown = parsed is None or not parsed.is_known
         row = resolved(model, fields.get("dialect") or (DEFAULT if unknown else None)).row
         self._limit = think_at_most
         self._fields = fields
@@ -44,8 +44,8 @@ class ThinkingLimit:
         """The fields of the first request."""
         if not self.is_native:
             return self._fields
-        asked = Reasoning.from_any(self._fields.get("reasoning")) or Reasoning()
-        return {**self._fields, "reasoning": asked.replace(effort=None, budget=self._limit)}
+        setting = Reasoning.from_any(self._fields.get("reasoning")) or Reasoning()
+        return {**self._fields, "reasoning": setting.replace(effort=None, budget=self._limit)}
 
     def is_exceeded(self, event: Event) -> bool:
         """Reads an event; returns whether the reasoning exceeds the limit before any output."""

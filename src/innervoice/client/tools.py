@@ -89,8 +89,8 @@ class ToolBox:
     def _call(self, call: ToolCall) -> Any:
         function = self._functions.get(call.name)
         if function is None:
-            known = ", ".join(self._functions) or "none"
-            raise UsageError(f"unknown tool {call.name!r}; the tools are {known}")
+            names = ", ".join(self._functions) or "none"
+            raise UsageError(f"unknown tool {call.name!r}; the tools are {names}")
         try:
             arguments = load_json(call.arguments or "{}")
         except ValueError:

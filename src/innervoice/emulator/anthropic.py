@@ -32,15 +32,15 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     body = call.body
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
     prefix = claude.prefix_of(body.get("system"), body.get("tools"), messages)
-    made: list[Part] = [
+    parts_here: list[Part] = [
         call.thinking(block.get("thinking", ""), block)
         for block in claude.thinking_blocks(call, draft, body, prefix)
     ]
     if draft.text:
-        made.append(call.text(draft.text))
+        parts_here.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, arguments_of(values), call.id("toolu_", position)))
-    return made
+        parts_here.append(call.tool_call(name, arguments_of(values), call.id("toolu_", position)))
+    return parts_here
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:

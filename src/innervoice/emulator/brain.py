@@ -127,8 +127,8 @@ def _calls(step: str, tools: Sequence[Tool], *, forced: bool) -> tuple[DraftedCa
     fitting = [tool for tool in tools if _concerns(tool, spoken)]
     if not fitting and forced:
         fitting = [tool for tool in tools if tool.parameters is not None][:1]
-    made = [(tool.name, arguments) for tool in fitting for arguments in _arguments(tool, step)]
-    return tuple(made[:_MOST_CALLS])
+    calls = [(tool.name, arguments) for tool in fitting for arguments in _arguments(tool, step)]
+    return tuple(calls[:_MOST_CALLS])
 
 
 def _would_call(tools: Sequence[Tool], steps: Sequence[str], *, forced: bool) -> bool:
@@ -158,13 +158,13 @@ def _arguments(tool: Tool, step: str) -> list[dict[str, Any] | str]:
         for name in wanted
         if str(members.get(name, {}).get("type", "string")).lower() == "string"
     ]
-    made: list[dict[str, Any] | str] = []
+    argument_sets: list[dict[str, Any] | str] = []
     for thing in list(dict.fromkeys(things))[:_MOST_CALLS] if texts else things[:1]:
         values: dict[str, Any] = {}
         for name in wanted:
             values[name] = _argument(members.get(name, {}), thing, numbers)
-        made.append(values)
-    return made
+        argument_sets.append(values)
+    return argument_sets
 
 
 def _argument(schema: dict[str, Any], thing: str, numbers: list[int | float]) -> Any:
@@ -234,8 +234,8 @@ def _closing_thoughts(
 ) -> tuple[str, ...]:
     thoughts = [f"The user asks: {question}"]
     if found:
-        given = "one result" if len(found) == 1 else f"{len(found)} results"
-        thoughts.append(f"The tools returned {given}; I read everything in order.")
+        count_text = "one result" if len(found) == 1 else f"{len(found)} results"
+        thoughts.append(f"The tools returned {count_text}; I read everything in order.")
     thoughts += [f"Computed: {line}." for line in sums if line]
     thoughts.append("That is all I need to answer.")
     return _in_pieces(thoughts, pieces)

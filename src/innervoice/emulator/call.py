@@ -110,11 +110,11 @@ def tools_of(body: dict[str, Any]) -> list[Tool]:
     """The functions and free-form tools that a request offers, in any dialect."""
     config = as_dict(body.get("toolConfig")).get("tools")
     offered = as_list(config if config is not None else body.get("tools"))
-    made: list[Tool] = []
+    tools: list[Tool] = []
     for tool in tools_from(map(as_dict, offered[:_MOST_TOOLS])):
         if tool.own is None:
-            made.append(tool if tool.parameters is not None else tool.replace(parameters={}))
+            tools.append(tool if tool.parameters is not None else tool.replace(parameters={}))
         elif as_dict(tool.own).get("type") == "custom":
-            named = as_dict(tool.own.get("custom")) or tool.own
-            made.append(Tool(str(named.get("name")), parameters=FREE_FORM))
-    return made
+            declared = as_dict(tool.own.get("custom")) or tool.own
+            tools.append(Tool(str(declared.get("name")), parameters=FREE_FORM))
+    return tools

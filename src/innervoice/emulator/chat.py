@@ -81,23 +81,23 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, its reasoning in the field of this host."""
     field = _field(call)
     text = draft.text
-    made: list[Part] = []
+    parts_here: list[Part] = []
     if field == "inline":
         text = _inline(call, draft) + text
     elif field == _DETAILS:
-        made += [
+        parts_here += [
             call.thinking(entry.get("text", entry.get("summary", "")), entry)
             for entry in _details(call, draft)
         ]
     elif field and draft.thoughts:
         thought = "\n\n".join(draft.thoughts)
         fields = ("reasoning_content", "reasoning") if call.behaviour.mirror else (field,)
-        made.append(call.thinking(thought, dict.fromkeys(fields, thought)))
+        parts_here.append(call.thinking(thought, dict.fromkeys(fields, thought)))
     if text:
-        made.append(call.text(text))
+        parts_here.append(call.text(text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(_call(call, draft, name, values, position))
-    return made
+        parts_here.append(_call(call, draft, name, values, position))
+    return parts_here
 
 
 def _call(
@@ -107,15 +107,15 @@ def _call(
     values: dict[str, Any] | str,
     position: int,
 ) -> Part:
-    given, text = call.id("call_", position), arguments_of(values)
+    call_id, text = call.id("call_", position), arguments_of(values)
     if isinstance(values, str):
-        block = {"id": given, "type": "custom", "custom": {"name": name, "input": values}}
-        return call.tool_call(name, text, given, block)
+        block = {"id": call_id, "type": "custom", "custom": {"name": name, "input": values}}
+        return call.tool_call(name, text, call_id, block)
     if not gemini_chat.is_here(call.target.host):
-        return call.tool_call(name, text, given)
-    block = {"id": given, "type": "function", "function": {"name": name, "arguments": text}}
+        return call.tool_call(name, text, call_id)
+    block = {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
     gemini_chat.sign(call, draft, block, position)
-    return call.tool_call(name, text, given, block)
+    return call.tool_call(name, text, call_id, block)
 
 
 def _field(call: EmulatedCall) -> str | None:
@@ -139,8 +139,8 @@ def _field(call: EmulatedCall) -> str | None:
 
 def _tag_of(host: Host | None) -> str | None:
     """The tag in which a host leaves reasoning in the text; None if it leaves none there."""
-    found = (_TAG.match(field) for field in (host.fields if host else ()))
-    return next((tag[1] for tag in found if tag), None)
+    matches = (_TAG.match(field) for field in (host.fields if host else ()))
+    return next((tag[1] for tag in matches if tag), None)
 
 
 def _inline(call: EmulatedCall, draft: AnswerDraft) -> str:

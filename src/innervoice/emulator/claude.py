@@ -42,10 +42,10 @@ def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
 
 def _prefixes(system: Any, tools: Any, messages: list[dict[str, Any]]) -> list[str]:
     """The digests of everything before each message, and of all; each is computed from the previous one, so that many cost no more than one."""
-    made = [digest([_plain(system), _plain(tools)])]
+    digests = [digest([_plain(system), _plain(tools)])]
     for message in messages:
-        made.append(digest([made[-1], _plain(message)]))
-    return made
+        digests.append(digest([digests[-1], _plain(message)]))
+    return digests
 
 
 def _plain(value: Any) -> Any:
@@ -65,11 +65,11 @@ def thinking_blocks(
     """The signed blocks of the thoughts."""
     row, behaviour = call.target.row, call.behaviour
     display = as_dict(fields.get("thinking")).get("display")
-    shown = {"summarized": "summary", "omitted": "hidden"}.get(display or "", row.shown)
-    shown = behaviour.show or shown
+    form = {"summarized": "summary", "omitted": "hidden"}.get(display or "", row.shown)
+    form = behaviour.show or form
     blocks: list[dict[str, Any]] = []
     for place, thought in enumerate(draft.thoughts):
-        text = "" if shown == "hidden" else thought
+        text = "" if form == "hidden" else thought
         claims = {"place": place, "prefix": prefix, "bound": row.bound == "refused"}
         if behaviour.redact and place % 2 == 0:
             data = call.seal(kind="redacted", text=digest(thought), **claims)

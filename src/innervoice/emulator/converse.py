@@ -37,24 +37,24 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, with signed thinking for Claude."""
-    made: list[Part] = []
+    parts_here: list[Part] = []
     if _is_claude(call):
         messages, system, tools = _conversation(call)
         prefix = claude.prefix_of(system, tools, messages)
-        made += [
+        parts_here += [
             call.thinking(block.get("thinking", ""), _from_claude(block))
             for block in claude.thinking_blocks(call, draft, _fields(call), prefix)
         ]
     else:
-        made += [
+        parts_here += [
             call.thinking(thought, {"reasoningContent": {"reasoningText": {"text": thought}}})
             for thought in draft.thoughts
         ]
     if draft.text:
-        made.append(call.text(draft.text))
+        parts_here.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, arguments_of(values), call.id("tooluse_", position)))
-    return made
+        parts_here.append(call.tool_call(name, arguments_of(values), call.id("tooluse_", position)))
+    return parts_here
 
 
 def _is_claude(call: EmulatedCall) -> bool:

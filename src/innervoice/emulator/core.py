@@ -137,8 +137,8 @@ class Emulator:
         """The call of a request; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
         dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
         body = _named(body, route.provider)
-        given = route.model or str(body.get("model") or "")
-        name, behaviour = behaviour_of(given, headers.get(HEADER), str(body)[-20_000:])
+        model_name = route.model or str(body.get("model") or "")
+        name, behaviour = behaviour_of(model_name, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
         target = target_at(route.provider, name, route.dialect)
@@ -240,11 +240,11 @@ def _answer(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
 
 def _from_draft(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
     draft, finish = _within_limit(call, draft)
-    made = desk.parts(call, draft)
+    answer_parts = desk.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
-    said = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
+    answer_tokens = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
     return Response(
-        parts=tuple(made),
+        parts=tuple(answer_parts),
         id=call.id(dialect_named(call.dialect).id_start),
         model=call.model,
         provider=call.provider,
@@ -252,7 +252,7 @@ def _from_draft(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
         finish_reason=finish,
         usage=Usage(
             input_tokens=tokens(str(call.body)),
-            output_tokens=thought + said,
+            output_tokens=thought + answer_tokens,
             reasoning_tokens=thought,
         ),
     )
@@ -271,15 +271,15 @@ def _is_call_forced(body: dict[str, Any]) -> bool:
 def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, FinishReason]:
     """The draft, cut at the token limit."""
     limit = call.request.max_tokens
-    left = limit * 4 if limit else 10**9
+    room = limit * 4 if limit else 10**9
     thoughts: list[str] = []
     for thought in draft.thoughts:
-        thoughts.append(thought[:left])
-        left -= len(thought)
-        if left <= 0:
+        thoughts.append(thought[:room])
+        room -= len(thought)
+        if room <= 0:
             return draft.replace(thoughts=tuple(thoughts), text="", calls=(), cut=True), "length"
-    if len(draft.text) > left:
-        return draft.replace(text=draft.text[:left], calls=()), "length"
+    if len(draft.text) > room:
+        return draft.replace(text=draft.text[:room], calls=()), "length"
     return draft, "tool_calls" if draft.calls else "stop"
 
 
@@ -330,8 +330,8 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     around = _envelope_of(provider)
     dialect = around.name if around else dialect
     desk = desk_of(dialect)
-    own = desk.error_body(refusal, provider) if desk.error_body else None
-    reply = _json(refusal.status, own or dialect_named(dialect).server.write_error(refusal))
+    error_body = desk.error_body(refusal, provider) if desk.error_body else None
+    reply = _json(refusal.status, error_body or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
 
@@ -375,10 +375,10 @@ def in_form(draft: AnswerDraft, request: Request, tools: Sequence[Tool]) -> Answ
         return draft
     texts = [message.text for message in request.messages if message.role == "system"]
     system = "\n\n".join([request.system or "", *texts])
-    named = _BY_TOOL.search(system)
-    if named and any(tool.name == named[1] for tool in tools):
-        value = instance_of(_schema_of(named[1], tools), draft.text)
-        return draft.replace(text="", calls=((named[1], as_dict(value)),))
+    match = _BY_TOOL.search(system)
+    if match and any(tool.name == match[1] for tool in tools):
+        value = instance_of(_schema_of(match[1], tools), draft.text)
+        return draft.replace(text="", calls=((match[1], as_dict(value)),))
     schema = json_schema(request.response_format)
     written = _BY_SCHEMA.search(system)
     if schema is None and written:

@@ -24,5 +24,5 @@ def emulated_client(emulator: Emulator | None = None, **settings: Any) -> Client
 def emulated_async_client(emulator: Emulator | None = None, **settings: Any) -> AsyncClient:
     """An `AsyncClient` whose providers are emulated."""
     http = embedded_async_http(emulator or Emulator())
-    given = {"api_key": "emulator", "retries": 0, **settings}
-    return AsyncClient(**given, http=http, base_urls=_URLS)
+    options = {"api_key": "emulator", "retries": 0, **settings}
+    return AsyncClient(**options, http=http, base_urls=_URLS)

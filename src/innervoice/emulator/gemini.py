@@ -47,26 +47,26 @@ def check_signatures(call: EmulatedCall, contents: list[dict[str, Any]]) -> Iter
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn: thoughts if they were requested, and a signature where Gemini puts it."""
-    made: list[Part] = []
-    shown = _config(call).get("includeThoughts") is True
-    shown = call.behaviour.show != "hidden" if call.behaviour.show else shown
+    parts_here: list[Part] = []
+    is_shown = _config(call).get("includeThoughts") is True
+    is_shown = call.behaviour.show != "hidden" if call.behaviour.show else is_shown
     thinks = bool(draft.thoughts)
-    if shown:
-        made += [
+    if is_shown:
+        parts_here += [
             call.thinking(thought, {"text": thought, "thought": True}, "summary")
             for thought in draft.thoughts
         ]
     if draft.text:
-        made += _text(call, draft.text, signed=thinks)
+        parts_here += _text(call, draft.text, signed=thinks)
     for position, (name, values) in enumerate(draft.calls):
-        given = call.id("call_", position)
+        call_id = call.id("call_", position)
         block: dict[str, Any] = {"functionCall": {"name": name, "args": values}}
         if _version(call) >= 3:
-            block["functionCall"] = {"id": given, **block["functionCall"]}
+            block["functionCall"] = {"id": call_id, **block["functionCall"]}
         if thinks and position == 0:
             block["thoughtSignature"] = call.seal(kind="thought", call=name)
-        made.append(call.tool_call(name, arguments_of(values), given, block))
-    return made
+        parts_here.append(call.tool_call(name, arguments_of(values), call_id, block))
+    return parts_here
 
 
 def _text(call: EmulatedCall, text: str, *, signed: bool) -> Iterator[Part]:
@@ -84,8 +84,8 @@ def _config(call: EmulatedCall) -> dict[str, Any]:
 
 
 def _version(call: EmulatedCall) -> int:
-    found = re.match(r"gemini-(\d{1,3})", call.model.rsplit("/", 1)[-1])
-    return int(found[1]) if found else 0
+    match = re.match(r"gemini-(\d{1,3})", call.model.rsplit("/", 1)[-1])
+    return int(match[1]) if match else 0
 
 
 def _choices(call: EmulatedCall) -> int:

@@ -22,16 +22,16 @@ def own_words(text: str) -> str:
     for tag in tags:
         if tag[1]:
             closers.setdefault(tag[2], []).append(tag.start())
-    kept: list[str] = []
+    lines: list[str] = []
     place = 0
     for tag in tags:
         ends = closers.get(tag[2], [])
         after = bisect_left(ends, tag.end())
         if tag[1] or tag.start() < place or after == len(ends):
             continue
-        kept.append(text[place : tag.start()])
+        lines.append(text[place : tag.start()])
         if tag[2] in _SPOKEN:
-            kept.append(text[tag.end() : ends[after]])
+            lines.append(text[tag.end() : ends[after]])
         place = ends[after] + len(tag[0]) + 1
-    kept.append(text[place:])
-    return " ".join(piece.strip() for piece in kept if piece.strip())
+    lines.append(text[place:])
+    return " ".join(piece.strip() for piece in lines if piece.strip())

@@ -63,12 +63,12 @@ class _Maker:
     def _of_kind(self, kind: str, schema: dict[str, Any], depth: int) -> Any:
         match kind:
             case "object":
-                made = {}
+                members = {}
                 for name, inner in as_dict(schema.get("properties")).items():
                     if self._is_full(depth):
                         break
-                    made[name] = self.value(as_dict(inner), depth + 1)
-                return made
+                    members[name] = self.value(as_dict(inner), depth + 1)
+                return members
             case "array":
                 least = schema.get("minItems")
                 count = least if isinstance(least, int) else 0 if self._is_full(depth) else 1

@@ -37,8 +37,8 @@ def is_on(call: EmulatedCall) -> bool:
 
 def conversation(call: EmulatedCall) -> dict[str, Any]:
     """The body with the stored part of the conversation before the new input."""
-    held = call.memory.responses.get(str(call.body.get("previous_interaction_id")))
-    before = as_list(as_dict(held).get("items"))
+    stored_before = call.memory.responses.get(str(call.body.get("previous_interaction_id")))
+    before = as_list(as_dict(stored_before).get("items"))
     return {**call.body, "input": [*before, *steps_of(call.body.get("input"))]}
 
 
@@ -51,13 +51,13 @@ class StoredInteraction(NamedTuple):
 
 def stored(memory: ServerMemory, path: str) -> StoredInteraction | None:
     """The reply to a GET for a stored interaction; None if the path does not name one."""
-    found = _STORED.search(urlsplit(path).path)
-    held = memory.responses.get(found[1]) if found else None
-    if found is None or held is None:
+    match = _STORED.search(urlsplit(path).path)
+    interaction = memory.responses.get(match[1]) if match else None
+    if match is None or interaction is None:
         return None
-    answer = Response(id=found[1], model=held["model"], ended=True, finish_reason="stop")
+    answer = Response(id=match[1], model=interaction["model"], ended=True, finish_reason="stop")
     return StoredInteraction(
-        200, {**exact_answer(answer, DIALECT.name).body, "steps": held["output"]}
+        200, {**exact_answer(answer, DIALECT.name).body, "steps": interaction["output"]}
     )
 
 
@@ -69,11 +69,11 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
     previous = call.body.get("previous_interaction_id")
     steps = [as_dict(step) for step in steps_of(call.body.get("input"))]
     if previous:
-        held = call.memory.responses.get(str(previous))
-        if held is None:
+        stored_before = call.memory.responses.get(str(previous))
+        if stored_before is None:
             yield _NOT_FOUND
             return
-        yield from _unanswered(held["items"], steps)
+        yield from _unanswered(stored_before["items"], steps)
     for step in steps:
         signature = step.get("signature")
         if not signature or signature in SKIPS:
@@ -85,9 +85,9 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
 
 def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no result, there or in the new steps."""
-    given = {result.get("call_id") for step in [*held, *steps] for result in results_in(step)}
+    answered = {result.get("call_id") for step in [*held, *steps] for result in results_in(step)}
     for step in held:
-        if step.get("type") == "function_call" and step.get("id") not in given:
+        if step.get("type") == "function_call" and step.get("id") not in answered:
             yield INVALID
 
 
@@ -99,19 +99,19 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     steps = [*_thoughts(call, draft), *_made(call, draft)]
     if call.body.get("store") is not False:
         items = [*as_list(conversation(call).get("input")), *steps]
-        kept = {"items": items, "output": steps, "model": call.model}
-        call.memory.responses[call.id(DIALECT.id_start)] = kept
+        record = {"items": items, "output": steps, "model": call.model}
+        call.memory.responses[call.id(DIALECT.id_start)] = record
     answer = {"object": "interaction", "steps": steps}
     turn = assistant_turn(InteractionsReader(Context(model=call.model)), answer)
     return list(turn.parts)
 
 
 def _thoughts(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
-    shown = _config(call).get("thinking_summaries") == "auto"
-    shown = call.behaviour.show != "hidden" if call.behaviour.show else shown
+    is_shown = _config(call).get("thinking_summaries") == "auto"
+    is_shown = call.behaviour.show != "hidden" if call.behaviour.show else is_shown
     for position, thought in enumerate(draft.thoughts):
         seal = call.seal(kind="thought", step="thought", position=position)
-        summary = {"summary": [{"type": "text", "text": thought}]} if shown else {}
+        summary = {"summary": [{"type": "text", "text": thought}]} if is_shown else {}
         yield {"type": "thought", "signature": seal, **summary}
 
 
@@ -119,8 +119,8 @@ def _made(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
     if draft.text:
         yield {"type": "model_output", "content": [{"type": "text", "text": draft.text}]}
     for position, (name, values) in enumerate(draft.calls):
-        given = {"type": "function_call", "id": call.id("call_", position), "name": name}
-        yield {**given, "arguments": values}
+        step = {"type": "function_call", "id": call.id("call_", position), "name": name}
+        yield {**step, "arguments": values}
 
 
 def _config(call: EmulatedCall) -> dict[str, Any]:

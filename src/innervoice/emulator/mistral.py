@@ -25,10 +25,10 @@ def _is_on(call: EmulatedCall) -> bool:
 
 def _check(call: EmulatedCall) -> Iterator[Refusal]:
     for message in map(as_dict, as_list(call.body.get("messages"))):
-        for made in map(as_dict, as_list(message.get("tool_calls"))):
-            if not DIALECT.call_ids.fullmatch(str(made.get("id"))):
+        for call_made in map(as_dict, as_list(message.get("tool_calls"))):
+            if not DIALECT.call_ids.fullmatch(str(call_made.get("id"))):
                 yield refused(
-                    f"Tool call id was {made.get('id')} but must be a-z, A-Z, 0-9, with a length of 9.",
+                    f"Tool call id was {call_made.get('id')} but must be a-z, A-Z, 0-9, with a length of 9.",
                     code=3280,
                 )
 

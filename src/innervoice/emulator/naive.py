@@ -24,12 +24,12 @@ __all__ = ["naive_wire"]
 def naive_wire(request: Request) -> Wire:
     """The body for a request without planning its history."""
     last = tuple(request.messages[-1:]) if request.messages else ()
-    asked = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
-    messages = tuple(_carried(message, asked.dialect) for message in request.messages)
-    dialect = dialect_named(asked.dialect)
+    bare = encode(request.replace(messages=last if last and last[0].role == "user" else ()))
+    messages = tuple(_carried(message, bare.dialect) for message in request.messages)
+    dialect = dialect_named(bare.dialect)
     model = target_of(request).model
     written = dialect.writer(request.replace(messages=messages, store=True), model, dialect.limit)
-    return asked.replace(body={**asked.body, dialect.history: written[dialect.history]})
+    return bare.replace(body={**bare.body, dialect.history: written[dialect.history]})
 
 
 def _carried(message: Message, dialect: str) -> Message:

@@ -35,7 +35,7 @@ class EmulatorLog:
         self, route: Route, model: str, headers: Mapping[str, str], body: bytes, reply: Reply
     ) -> Reply:
         """The same reply; what is read of it is logged. The names of headers are in lower case."""
-        asked = Asked(
+        question = Asked(
             id=f"em_{token_hex(12)}",
             at=time.time(),
             dialect=route.dialect,
@@ -44,7 +44,7 @@ class EmulatorLog:
             tenant="emulator",
             session=session_of(headers),
         )
-        logged = self._log.begin(asked, "full")
+        logged = self._log.begin(question, "full")
         if logged is None:
             return reply
         decoder = StreamDecoder(route.provider, model or None, route.dialect)

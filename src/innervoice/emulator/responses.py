@@ -55,7 +55,7 @@ def is_on(call: EmulatedCall) -> bool:
 
 def conversation(call: EmulatedCall) -> dict[str, Any]:
     """The body with the stored part of the conversation before the new input, and with stored items in place of references to them."""
-    held = call.memory.responses.get(str(call.body.get("previous_response_id")))
+    stored_before = call.memory.responses.get(str(call.body.get("previous_response_id")))
     new = call.body.get("input")
     items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
     whole = [
@@ -64,7 +64,7 @@ def conversation(call: EmulatedCall) -> dict[str, Any]:
         else item
         for item in items
     ]
-    return {**call.body, "input": [*as_list(as_dict(held).get("items")), *whole]}
+    return {**call.body, "input": [*as_list(as_dict(stored_before).get("items")), *whole]}
 
 
 class Stored(NamedTuple):
@@ -77,18 +77,19 @@ class Stored(NamedTuple):
 def stored(memory: ServerMemory, path: str) -> Stored | None:
     """The reply to a GET for a stored response; None if the path does not name one."""
     url = urlsplit(path)
-    found = _STORED.search(url.path)
-    held = memory.responses.get(found[1]) if found else None
-    if found is None or held is None:
+    match = _STORED.search(url.path)
+    response = memory.responses.get(match[1]) if match else None
+    if match is None or response is None:
         return None
     if _ENCRYPTED in unquote(url.query):
         text = "Encrypted content cannot be requested for persisted responses"
         return Stored(400, openai_error(refused(text, param="include")))
     items = [
-        {key: item[key] for key in item if key != "encrypted_content"} for item in held["output"]
+        {key: item[key] for key in item if key != "encrypted_content"}
+        for item in response["output"]
     ]
-    body = response_body(Response(id=found[1], model=held["model"], ended=True), [])
-    return Stored(200, {**body, **held["echo"], "output": items})
+    body = response_body(Response(id=match[1], model=response["model"], ended=True), [])
+    return Stored(200, {**body, **response["echo"], "output": items})
 
 
 # ---- refusals -------------------------------------------------------------------------------
@@ -125,18 +126,18 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
     previous = call.body.get("previous_response_id")
     if not previous:
         return
-    held = call.memory.responses.get(str(previous))
-    if held is None:
+    stored_before = call.memory.responses.get(str(previous))
+    if stored_before is None:
         yield refused(
             f"Previous response with id '{previous}' not found.",
             code="previous_response_not_found",
             param="previous_response_id",
         )
         return
-    yield from _unanswered(held["items"], items)
-    known = {item.get("id") for item in held["items"] if item.get("id")}
+    yield from _unanswered(stored_before["items"], items)
+    item_ids = {item.get("id") for item in stored_before["items"] if item.get("id")}
     for item in items:
-        if item.get("id") in known:
+        if item.get("id") in item_ids:
             yield refused(
                 f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
                 param="input",
@@ -145,10 +146,10 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
 
 def _unanswered(held: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no output, there or in the new items."""
-    given = {as_dict(item).get("call_id") for item in [*held, *items] if _is_output(item)}
+    answered = {as_dict(item).get("call_id") for item in [*held, *items] if _is_output(item)}
     for item in map(as_dict, held):
         kind = str(item.get("type"))
-        if kind in CALLS and item.get("call_id") not in given:
+        if kind in CALLS and item.get("call_id") not in answered:
             text = f"No tool output found for {CALLS[kind]} {item.get('call_id')}."
             yield refused(text, param="input")
 
@@ -191,9 +192,9 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
         if call.body.get("store") is not False:
             memory.items[item["id"]] = item
     if call.body.get("store") is not False:
-        held = [*as_list(conversation(call).get("input")), *items]
-        kept = {"items": held, "output": items, "model": call.model, "echo": _echo(call)}
-        memory.responses[call.id("resp_")] = kept
+        history = [*as_list(conversation(call).get("input")), *items]
+        record = {"items": history, "output": items, "model": call.model, "echo": _echo(call)}
+        memory.responses[call.id("resp_")] = record
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
@@ -205,26 +206,26 @@ def _reasoning(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
         return []
     name = call.id("rs_")
     summary = as_dict(call.body.get("reasoning")).get("summary")
-    shown = call.behaviour.show or ("summary" if summary else call.target.row.shown)
+    form = call.behaviour.show or ("summary" if summary else call.target.row.shown)
     if call.target.host and not call.target.host.sealed_only and call.provider != "xai":
         texts = [{"type": "reasoning_text", "text": thought} for thought in draft.thoughts]
         return [{"type": "reasoning", "id": name, "summary": [], "content": texts}]
     entries = [{"type": "summary_text", "text": thought} for thought in draft.thoughts]
-    made: dict[str, Any] = {
+    item: dict[str, Any] = {
         "type": "reasoning",
         "id": name,
-        "summary": [] if shown == "hidden" else entries,
+        "summary": [] if form == "hidden" else entries,
     }
     if call.provider != "xai" or _ENCRYPTED in as_list(call.body.get("include")):
-        made["encrypted_content"] = call.seal(kind="encrypted", item=name)
-    return [made]
+        item["encrypted_content"] = call.seal(kind="encrypted", item=name)
+    return [item]
 
 
 def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
-    made: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     if draft.text:
         content = [{"type": "output_text", "text": draft.text, "annotations": []}]
-        made.append(
+        items.append(
             {
                 "type": "message",
                 "id": call.id("msg_"),
@@ -235,7 +236,7 @@ def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
         )
     for position, (name, values) in enumerate(draft.calls):
         free = isinstance(values, str)
-        made.append(
+        items.append(
             {
                 "type": "custom_tool_call" if free else "function_call",
                 "id": call.id("ctc_" if free else "fc_", position),
@@ -245,14 +246,14 @@ def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
                 "status": "completed",
             }
         )
-    return made
+    return items
 
 
 def _echo(call: EmulatedCall) -> dict[str, Any]:
     """The members of a response that repeat the request."""
-    given = {name: call.body[name] for name in _ECHOED if call.body.get(name) is not None}
+    echoed = {name: call.body[name] for name in _ECHOED if call.body.get(name) is not None}
     reasoning = {"effort": None, "summary": None, **as_dict(call.body.get("reasoning"))}
-    return {"store": True, **given, "reasoning": reasoning}
+    return {"store": True, **echoed, "reasoning": reasoning}
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:

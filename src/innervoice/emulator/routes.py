@@ -34,9 +34,9 @@ def route_of(path: str) -> Route | None:
     first = path.lstrip("/").split("/", 1)[0]
     host = host_of(first)
     for pattern, dialect, owner, is_own in _patterns():
-        if found := pattern.fullmatch(path):
-            named = found.groupdict()
-            model, verb = named.get("model"), named.get("verb")
+        if match := pattern.fullmatch(path):
+            values = match.groupdict()
+            model, verb = values.get("model"), values.get("verb")
             model = unquote(model) if model else None
             if is_own:
                 provider, spoken = owner, _spoken(owner, dialect, model or "")
@@ -75,15 +75,18 @@ def _patterns() -> tuple[tuple[re.Pattern[str], str, str, bool], ...]:
         if not dialect.kin
     ]
     # Hosts that have verbs of their own for a dialect; the longest path first, because one may end like another.
-    own = [
+    own_patterns = [
         (host.paths[dialect], verbs, dialect, host.id)
         for host in all_hosts()
         for dialect, verbs in host.verbs.items()
     ]
-    own.sort(key=lambda one: -len(one[0]))
+    own_patterns.sort(key=lambda one: -len(one[0]))
     return (
         *usual,
-        *((_pattern(path, verbs), dialect, host, True) for path, verbs, dialect, host in own),
+        *(
+            (_pattern(path, verbs), dialect, host, True)
+            for path, verbs, dialect, host in own_patterns
+        ),
     )
 
 

@@ -78,8 +78,8 @@ def draft_of(step: Step, pieces: int) -> AnswerDraft:
 
 def _given(call: Step) -> dict[str, Any] | str:
     """The input of a call: arguments, or the text of a free-form tool."""
-    given = call.get("input", call.get("arguments"))
-    return given if isinstance(given, str) else dict(given or {})
+    arguments = call.get("input", call.get("arguments"))
+    return arguments if isinstance(arguments, str) else dict(arguments or {})
 
 
 def _conversation(number: int, item: Any) -> tuple[re.Pattern[str], list[Step]] | None:

@@ -28,9 +28,9 @@ def parts_with_ids(
 ) -> list[Part]:
     """The turn; `id_of` makes the id of a call from its position."""
     hidden = call.behaviour.show == "hidden"
-    made: list[Part] = [Thinking(thought) for thought in (() if hidden else draft.thoughts)]
+    parts_here: list[Part] = [Thinking(thought) for thought in (() if hidden else draft.thoughts)]
     if draft.text:
-        made.append(call.text(draft.text))
+        parts_here.append(call.text(draft.text))
     for position, (name, values) in enumerate(draft.calls):
-        made.append(call.tool_call(name, arguments_of(values), id_of(position)))
-    return made
+        parts_here.append(call.tool_call(name, arguments_of(values), id_of(position)))
+    return parts_here

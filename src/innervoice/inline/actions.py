@@ -318,12 +318,12 @@ class MarkerActions:
         """Removes a stuttered line with the extra closer after it (S6)."""
         draft = self.composer.draft
         tail = draft.tail(_STUTTER_LONGEST) if draft else ""
-        found = _STUTTER.search(tail)
-        if not draft or not found:
+        match = _STUTTER.search(tail)
+        if not draft or not match:
             return False
-        if not found[0].startswith("\n") and len(tail) < draft.length():
+        if not match[0].startswith("\n") and len(tail) < draft.length():
             return False  # not the start of a line
-        draft.remove(draft.cut(draft.length() - len(found[0])) + closer)
+        draft.remove(draft.cut(draft.length() - len(match[0])) + closer)
         self.notebook.add("stutter_removed")
         self.composer.recast(draft.index)
         self._end()

@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
 
 def calls_in(text: str) -> list[Candidate]:
     """The complete calls in a text, in their order."""
-    return sorted((found for frame in _FRAMES for found in _framed(text, *frame)), key=_position)
+    return sorted((call for frame in _FRAMES for call in _framed(text, *frame)), key=_position)
 
 
 def call_notes(parts: Sequence[Part]) -> tuple[Note, ...]:
@@ -84,9 +84,9 @@ def _framed(text: str, opener: str, closer: str) -> Iterator[Candidate]:
         end = text.find(closer, at)
         if end < 0:
             return
-        found = _call(text[at + len(opener) : end])
-        if found:
-            yield Candidate(*found, at)
+        call = _call(text[at + len(opener) : end])
+        if call:
+            yield Candidate(*call, at)
         at = text.find(opener, end)
 
 
@@ -103,8 +103,8 @@ def _call(inside: str) -> tuple[str, str] | None:
         arguments = value.get("arguments", value.get("parameters", {}))
         return name, arguments if isinstance(arguments, str) else dump_json(arguments).decode()
     for head in _HEADS:
-        if found := head.match(inside):
-            return found[1], " ".join(inside[found.end() :].split())
+        if match := head.match(inside):
+            return match[1], " ".join(inside[match.end() :].split())
     return None
 
 

@@ -74,14 +74,14 @@ class Draft:
         All text before it was read and counted, and nothing was removed after it.
         """
         taken: list[str] = []
-        left = self.length() - at
-        while left > 0:
+        rest = self.length() - at
+        while rest > 0:
             piece = self.pieces.pop()
-            if len(piece) > left:
-                self.pieces.append(piece[:-left])
-                piece = piece[-left:]
+            if len(piece) > rest:
+                self.pieces.append(piece[:-rest])
+                piece = piece[-rest:]
             taken.append(piece)
-            left -= len(piece)
+            rest -= len(piece)
         self._length = at
         self._measured = self._read = self._counted = len(self.pieces)
         return "".join(reversed(taken))
@@ -89,12 +89,12 @@ class Draft:
     def tail(self, most: int) -> str:
         """The last characters after the last removed markup."""
         pieces: list[str] = []
-        left = min(most, self.length() - self._removed_at)
+        count = min(most, self.length() - self._removed_at)
         for piece in reversed(self.pieces):
-            if left <= 0:
+            if count <= 0:
                 break
-            pieces.append(piece[-left:])
-            left -= len(piece)
+            pieces.append(piece[-count:])
+            count -= len(piece)
         return "".join(reversed(pieces))
 
     def is_blank(self) -> bool:
@@ -157,12 +157,12 @@ def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label
     assert thinking.origin is not None
     removed = thinking.origin.markup or ()
     text = thinking.text if label else weave(thinking.text, removed)
-    kept = list(removed) if label else []
+    markup = list(removed) if label else []
     if isinstance(before, Text):
-        kept = [Markup(mark.at + len(before.text), mark.text) for mark in kept]
-        kept = [*((before.origin.markup or ()) if before.origin else ()), *kept]
+        markup = [Markup(mark.at + len(before.text), mark.text) for mark in markup]
+        markup = [*((before.origin.markup or ()) if before.origin else ()), *markup]
         text = before.text + text
-    return Text(text, origin=marked(origin, tuple(kept)) if kept else origin)
+    return Text(text, origin=marked(origin, tuple(markup)) if markup else origin)
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:

@@ -67,8 +67,8 @@ class HeadStage(InlineStage):
         out = super().feed(events)
         if self._groups:
             self.passing = frozenset()
-            held = any(splitter.is_holding for splitter in self._splitters.values())
-            if not held and self._is_as_read() and self._has_begun():
+            is_holding = any(splitter.is_holding for splitter in self._splitters.values())
+            if not is_holding and self._is_as_read() and self._has_begun():
                 self.untouched, self.passing = True, _ALL
         return out
 

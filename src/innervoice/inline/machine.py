@@ -187,19 +187,19 @@ class SplitMachine:
             if self._actions.left_alone and not self._actions.channel:
                 self._actions.say(text[position:])
                 return
-            found = find(text, position)
+            marker = find(text, position)
             # Tags begin and end with their own characters: they cannot grow.
-            if not found or (
-                found.lastgroup != "tag" and not final and self._may_grow(found, text, position)
+            if not marker or (
+                marker.lastgroup != "tag" and not final and self._may_grow(marker, text, position)
             ):
                 break
-            start = found.start()
+            start = marker.start()
             if start > position:
                 self._actions.say(text[position:start])
                 position = start
                 if self._actions.left_alone:
                     continue
-            position = self._meet(mark_of(found, self._vocabulary), text, final=final)
+            position = self._meet(mark_of(marker, self._vocabulary), text, final=final)
         end = len(text) if final else self._hold_from(text, position)
         if final and self.finish_reason == "length":
             end = self._cut_off(text, position)
@@ -307,12 +307,12 @@ class SplitMachine:
         assert draft is not None
         if final and not more and len(pending.ticks) == pending.span:
             return
-        shown = draft.length()
+        length = draft.length()
         events = self._actions.composer.pause_events()
         raw = draft.cut(pending.at) + more
         self._forget_span()
         self._run(raw, final=final)
-        if self._actions.composer.draft is draft and draft.length() == shown + len(more):
+        if self._actions.composer.draft is draft and draft.length() == length + len(more):
             # Still code, of another kind: everything that was shown is right.
             self._actions.composer.events = events
             if more:

@@ -202,19 +202,23 @@ class InlineStage:
         assert isinstance(whole, Text)
         if not whole.complete or self.finish_reason == "length":
             return False
-        found = self._search.plain_parts(self._origin_of(ended.index), came.text)
-        if found is None:
+        parts = self._search.plain_parts(self._origin_of(ended.index), came.text)
+        if parts is None:
             return False
-        if type(found[0]) is Thinking:
+        if type(parts[0]) is Thinking:
             self._notebook.add("inline_thinking")
         group = self._groups[ended.index] = PartFolder(StagedPart)
-        for part in _completed(found, whole):
+        for part in _completed(parts, whole):
             staged = StagedPart(part, is_open=False)
             at = self._number(staged)
             group.parts.append(staged)
             delta = TextDelta if type(part) is Text else ThinkingDelta
-            known = _BEGUN if type(part) is Thinking else begun
-            out += (PartStart(at, part.type, known), delta(at, content_of(part)), PartEnd(at, part))
+            beginning = _BEGUN if type(part) is Thinking else begun
+            out += (
+                PartStart(at, part.type, beginning),
+                delta(at, content_of(part)),
+                PartEnd(at, part),
+            )
         return True
 
     def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
@@ -227,8 +231,8 @@ class InlineStage:
                 out.append(event if at == event.index else type(event)(at, event.text))
             elif type(event) is PartStart:
                 at = self._number(group.start(event))
-                known = _BEGUN if event.type == "thinking" else self._begun.get(wire)
-                out.append(PartStart(at, event.type, known))
+                beginning = _BEGUN if event.type == "thinking" else self._begun.get(wire)
+                out.append(PartStart(at, event.type, beginning))
             elif type(event) is PartEnd:
                 at = group.end(event).index
                 out.append(event if at == event.index else PartEnd(at, event.part))
@@ -342,9 +346,9 @@ def _without(part: Thinking, count: int) -> Thinking:
     assert part.origin is not None
     characters = islice(_NOT_SPACE.finditer(part.text), count - 1, None)
     at = next(characters).end()
-    known = part.origin.markup or ()
-    lead = weave(part.text[:at], tuple(removed for removed in known if removed.at <= at))
-    behind = (Markup(removed.at - at, removed.text) for removed in known if removed.at > at)
+    markup = part.origin.markup or ()
+    lead = weave(part.text[:at], tuple(removed for removed in markup if removed.at <= at))
+    behind = (Markup(removed.at - at, removed.text) for removed in markup if removed.at > at)
     return part.replace(
         text=part.text[at:], origin=part.origin.replace(markup=(Markup(0, lead), *behind))
     )
@@ -353,7 +357,7 @@ def _without(part: Thinking, count: int) -> Thinking:
 def _with_lead(part: Text, lead: str) -> Text:
     """A text with removed markup in front of it."""
     origin = part.origin or Origin()
-    known = list(origin.markup or ())
-    if known and known[0].at == 0:
-        lead += known.pop(0).text
-    return part.replace(origin=origin.replace(markup=(Markup(0, lead), *known)))
+    markup = list(origin.markup or ())
+    if markup and markup[0].at == 0:
+        lead += markup.pop(0).text
+    return part.replace(origin=origin.replace(markup=(Markup(0, lead), *markup)))

@@ -40,8 +40,8 @@ class Token:
         assert row is not None
         if row.recipient and re.search(row.recipient, header):
             return "call"
-        found = re.search(row.channel, header)
-        return row.kinds.get(found[1], row.otherwise) if found else row.otherwise
+        match = re.search(row.channel, header)
+        return row.kinds.get(match[1], row.otherwise) if match else row.otherwise
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,9 +39,9 @@ def asked_by(request: Any) -> Asked:
 
 def is_ignored(report: ReasoningReport, response: Response) -> bool:
     """Whether an answer shows that the reasoning setting was not applied."""
-    asked = report.requested
-    if asked is None:
+    setting = report.requested
+    if setting is None:
         return False
-    if asked.effort == "none":
+    if setting.effort == "none":
         return response.has_thinking or bool(response.usage.reasoning_tokens)
-    return asked.show in ("full", "summary") and not response.has_thinking and response.ended
+    return setting.show in ("full", "summary") and not response.has_thinking and response.ended

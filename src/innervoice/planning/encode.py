@@ -231,9 +231,11 @@ def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
         return body
     merged = dict(body)
     for key, value in more.items():
-        known = merged.get(key)
+        value_before = merged.get(key)
         merged[key] = (
-            _merged(known, value) if isinstance(known, dict) and isinstance(value, dict) else value
+            _merged(value_before, value)
+            if isinstance(value_before, dict) and isinstance(value, dict)
+            else value
         )
     return merged
 
@@ -371,20 +373,20 @@ def fit_response_format(
 ) -> Request:
     """The request with a response format that the target accepts; `change` notes a change, or refuses it."""
     form = request.response_format
-    named = json_schema(form)
-    if named is None:
+    name_and_schema = json_schema(form)
+    if name_and_schema is None:
         if form != _JSON or "json_object" in formats:
             return request
         change("schema_as_instruction", "json_object")
         return _instructed(request, "Answer with a single JSON object, and nothing else.", None)
     if "json_schema" in formats:
-        fitted, obstacle = _with_schema(request, *named, dialect, change)
+        fitted, obstacle = _with_schema(request, *name_and_schema, dialect, change)
     else:
         fitted, obstacle = request, "the host has no response format with a schema"
     if not obstacle:
         return fitted
     change("schema_as_instruction", obstacle)
-    text = dump_json(named[1]).decode()
+    text = dump_json(name_and_schema[1]).decode()
     instruction = (
         f"Answer with a single JSON value that matches this JSON schema, and nothing else:\n{text}"
     )
@@ -412,11 +414,11 @@ def _with_schema(
 def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
     """The format with another schema; its other members stay."""
     inner = form.get("json_schema", form)
-    kept = {key: inner[key] for key in ("description",) if key in inner}
-    made = {"name": name, **kept, "schema": schema}
+    description = {key: inner[key] for key in ("description",) if key in inner}
+    members = {"name": name, **description, "schema": schema}
     if strict is not None:
-        made["strict"] = strict
-    return {"type": "json_schema", "json_schema": made}
+        members["strict"] = strict
+    return {"type": "json_schema", "json_schema": members}
 
 
 def _member(form: Any, member: str) -> Any:

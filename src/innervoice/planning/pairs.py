@@ -43,8 +43,8 @@ def pairs_of(messages: Iterable[Message]) -> Pairs:
                 if waiting.get(part.call_id):
                     waiting[part.call_id].popleft()
                 else:
-                    known = part.call_id in waiting
-                    (pairs.repeats if known else pairs.strays).append((number, position))
+                    is_waiting = part.call_id in waiting
+                    (pairs.repeats if is_waiting else pairs.strays).append((number, position))
     pairs.unanswered.extend(place for calls in waiting.values() for place in calls)
     pairs.unanswered.sort()
     return pairs

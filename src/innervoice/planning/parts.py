@@ -89,16 +89,16 @@ class ReasoningRules:
 
     def _bound(self, place: Place, part: Thinking) -> Part | None:
         """H7: leaves out reasoning that is no longer valid because something before it changed."""
-        made = part.origin.prefix if part.origin else None
+        prefix = part.origin.prefix if part.origin else None
         bound = self._binding(part.origin)
-        if bound == "no" or made is None or made == self._prefix.value:
+        if bound == "no" or prefix is None or prefix == self._prefix.value:
             sent = self._replay.returned(part, self._row, self._host)
             if sent is None:
                 self._ledger.omitted(place, "thinking", "H3", "this host has no place for it")
             else:
                 self._ledger.kept(place, "thinking", "H1", "it came from this target")
             return sent
-        why = difference(made, self._prefix.value)
+        why = difference(prefix, self._prefix.value)
         if bound == "dropped":
             self._ledger.kept(
                 place, "thinking", "H7", f"the host will ignore it: {why}", "prefix_changed"
@@ -240,8 +240,8 @@ class ContentRules:
         content = [self._part(place, inner) for inner in result.content]
         if all(new is old for new, old in zip(content, result.content, strict=True)):
             return result
-        kept = tuple(part for part in content if isinstance(part, (Text, Media, Opaque)))
-        return result.replace(content=kept or "")
+        accepted = tuple(part for part in content if isinstance(part, (Text, Media, Opaque)))
+        return result.replace(content=accepted or "")
 
     def _is_foreign(self, holder: Part | Message) -> bool:
         """Whether a part or a message was read from a request of another dialect."""

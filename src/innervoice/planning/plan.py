@@ -86,8 +86,8 @@ def plan(
     with. `settings` are other fields of a `Request`: system, tools, reasoning, scope, ...
     """
     request = Request(target, messages_of(messages), dialect=dialect, **settings)
-    made = planned(request).plan
-    return made.replace(cache=cache_effect(last, made)) if last else made
+    new_plan = planned(request).plan
+    return new_plan.replace(cache=cache_effect(last, new_plan)) if last else new_plan
 
 
 class Planned(NamedTuple):
@@ -142,11 +142,11 @@ class _Planner:
             self._repeats = frozenset(pairs_of(self._request.messages).repeats)
         fitted: list[Message] = []
         for number, message in enumerate(self._request.messages):
-            made = self._fitted(number, message)
-            if has_turns and self._turns.is_repeated(number, made):
-                made = made.replace(parts=())
-            self._prefix.add(made, made.parts)
-            fitted.append(made if number >= start else made.replace(parts=()))
+            new_plan = self._fitted(number, message)
+            if has_turns and self._turns.is_repeated(number, new_plan):
+                new_plan = new_plan.replace(parts=())
+            self._prefix.add(new_plan, new_plan.parts)
+            fitted.append(new_plan if number >= start else new_plan.replace(parts=()))
         if has_turns:
             fitted = self._with_turns_fitted(fitted, start)
         thinking_off = self._turns.began_elsewhere(fitted)

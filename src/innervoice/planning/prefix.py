@@ -48,9 +48,9 @@ class Prefix:
 
     def copy(self) -> Prefix:
         """A copy at the same position in the conversation, to continue from."""
-        made = copy(self)
-        vars(made)["_hash"] = self._hash.copy()
-        return made
+        other = copy(self)
+        vars(other)["_hash"] = self._hash.copy()
+        return other
 
     @property
     def value(self) -> str:
@@ -70,17 +70,18 @@ class Prefix:
 
     def _head_of(self, messages: Sequence[Message], dialect: str) -> list[str]:
         """The system messages that are sent before everything."""
-        said = [message for message in messages if message.role == "system"]
+        system_messages = [message for message in messages if message.role == "system"]
         leading = next(
-            (number for number, item in enumerate(messages) if item.role != "system"), len(said)
+            (number for number, item in enumerate(messages) if item.role != "system"),
+            len(system_messages),
         )
         is_apart = dialect_named(dialect).system_apart
         self._in_head = frozenset(
             number
-            for number, message in enumerate(said)
+            for number, message in enumerate(system_messages)
             if (not _is_own(message, dialect) if is_apart else number < leading)
         )
-        return [said[number].text for number in sorted(self._in_head)]
+        return [system_messages[number].text for number in sorted(self._in_head)]
 
 
 def _is_own(message: Message, dialect: str) -> bool:

@@ -67,27 +67,29 @@ class _ReceivedFitter:
 
     def at_home(self) -> Received:
         """The request for a host that speaks the dialect it was read from."""
-        asked, target = self._asked, self._target
+        request, target = self._asked, self._target
         extra: dict[str, Any] = self._extra
         spelling = self._extra.spelling
-        if spelling and asked.reasoning != spelling.setting:
+        if spelling and request.reasoning != spelling.setting:
             spelling = None  # the caller has changed it since
         if spelling and not target.is_known:
             # What this model accepts is unknown here; the client may know.
             extra, spelling = {**extra, **spelling.members}, None
-            asked = asked.replace(reasoning=None)
+            request = request.replace(reasoning=None)
         elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
             spelling = None
         if target.is_known and target.row.control not in self._dialect.switches:
-            asked, extra = self._counted(asked, extra)
+            request, extra = self._counted(request, extra)
         if self._dialect.claude_only and not is_claude(target.row):
             extra = self._without_claude(extra)
         if is_strict(target):
             extra = self._known_members(extra)
-        if extra is not asked.extra:
-            asked = asked.replace(extra=ReceivedMembers(target.dialect, extra))
+        if extra is not request.extra:
+            request = request.replace(extra=ReceivedMembers(target.dialect, extra))
         tools = tuple(self._own_tools())
-        return Received(asked.replace(tools=tools) if tools != asked.tools else asked, spelling)
+        return Received(
+            request.replace(tools=tools) if tools != request.tools else request, spelling
+        )
 
     def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
         """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
@@ -100,10 +102,10 @@ class _ReceivedFitter:
         return asked.replace(reasoning=there), extra
 
     def _without_claude(self, extra: dict[str, Any]) -> dict[str, Any]:
-        made = _without_path(extra, self._dialect.claude_only)
-        if made != extra:
+        members = _without_path(extra, self._dialect.claude_only)
+        if members != extra:
             self._notebook.add("extra_dropped", ".".join(self._dialect.claude_only))
-        return made
+        return members
 
     def _own_tools(self) -> Iterator[Tool]:
         """The tools that the host has: another host's client may have sent others."""
@@ -121,13 +123,13 @@ class _ReceivedFitter:
 
     def _known_members(self, extra: dict[str, Any]) -> dict[str, Any]:
         """The members that the host has, if it refuses others: another host's client may have sent them."""
-        known: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, value in extra.items():
             if self._is_unknown(name, value):
                 self._notebook.add("extra_dropped", name)
             else:
-                known[name] = value
-        return known if len(known) < len(extra) else extra
+                members[name] = value
+        return members if len(members) < len(extra) else extra
 
     def _is_unknown(self, name: str, value: Any) -> bool:
         problems = self._dialect.shape_rules
@@ -138,29 +140,29 @@ class _ReceivedFitter:
 
     def abroad(self) -> Request:
         """The request for another dialect than the one it was read from."""
-        asked, read = self._asked, self._extra
+        request, read = self._asked, self._extra
         changes = {
             name: there
             for name, (here, there) in read.elsewhere.items()
-            if getattr(asked, name) == here
+            if getattr(request, name) == here
         }
         extra = self._moved(changes)
         tools = tuple(self._tools())
-        choice = changes.get("tool_choice", asked.tool_choice)
+        choice = changes.get("tool_choice", request.tool_choice)
         if "tool_choice" in changes and choice in _WORDS:
             self._notebook.add("tool_choice_relaxed", f"sent {choice}")
         if not self._is_choice(choice, tools):
             self._notebook.add("extra_dropped", "tool_choice")
             choice = None
-        return asked.replace(**{**changes, "extra": extra, "tools": tools, "tool_choice": choice})
+        return request.replace(**{**changes, "extra": extra, "tools": tools, "tool_choice": choice})
 
     def _is_choice(self, choice: Any, tools: tuple[Tool, ...]) -> bool:
         """Whether a tool choice is still meaningful with the tools that are sent."""
         if choice is None:
             return True
-        named = isinstance(choice, str) and choice not in _WORDS
-        known = {tool.name for tool in tools}
-        return choice in known if named else isinstance(choice, str) and bool(tools)
+        names_tool = isinstance(choice, str) and choice not in _WORDS
+        names = {tool.name for tool in tools}
+        return choice in names if names_tool else isinstance(choice, str) and bool(tools)
 
     def _moved(self, changes: dict[str, Any]) -> dict[str, Any]:
         """The members that the target has an equivalent for; the others are noted."""
@@ -174,21 +176,21 @@ class _ReceivedFitter:
                 self._notebook.add("parameter_removed", name)
             elif name in self._dialect.places:
                 _put(moved, self._dialect.places[name], value)
-            elif not any(said in source.said_by.get(path, ()) for said in changes):
+            elif not any(field in source.said_by.get(path, ()) for field in changes):
                 self._notebook.add("extra_dropped", ".".join(path))
         return moved
 
     def _tools(self) -> Iterator[Tool]:
-        held: Tool | None = None
+        tool_before: Tool | None = None
         for tool in self._asked.tools:
             if _is_cache_point(tool):
-                held = self._marked(held, tool)
+                tool_before = self._marked(tool_before, tool)
                 continue
-            if held is not None:
-                yield held
-            held = self._tool(tool)
-        if held is not None:
-            yield held
+            if tool_before is not None:
+                yield tool_before
+            tool_before = self._tool(tool)
+        if tool_before is not None:
+            yield tool_before
 
     def _tool(self, tool: Tool) -> Tool | None:
         if tool.is_free_form:
@@ -200,9 +202,9 @@ class _ReceivedFitter:
 
     def _drop(self, tool: Tool) -> None:
         """Notes a tool that is left out; Gemini's own tools have no name except that of their member."""
-        own = as_dict(tool.own)
-        is_named = tool.name in (own.get("name"), own.get("type")) or not own
-        self._notebook.add("tool_dropped", tool.name if is_named else ", ".join(own))
+        declared = as_dict(tool.own)
+        is_named = tool.name in (declared.get("name"), declared.get("type")) or not declared
+        self._notebook.add("tool_dropped", tool.name if is_named else ", ".join(declared))
 
     def _marked(self, tool: Tool | None, point: Tool) -> Tool | None:
         """The tool before a cache point, with the mark."""
@@ -225,8 +227,8 @@ def _is_placeholder(tool: Tool) -> bool:
 
 def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every member with its path; those of an object that holds settings one by one."""
-    known = (*dialect.places.values(), *dialect.said_by)
-    holders = {path[0] for path in known if len(path) > 1}
+    paths = (*dialect.places.values(), *dialect.said_by)
+    holders = {path[0] for path in paths if len(path) > 1}
     for name, value in members.items():
         if name in holders and isinstance(value, dict):
             yield from (((name, inner), item) for inner, item in value.items())
@@ -237,10 +239,10 @@ def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[st
 def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
     """The members without the one at a path, and without an object that contained nothing else."""
     first, *rest = path
-    made = {name: item for name, item in members.items() if name != first}
+    others = {name: item for name, item in members.items() if name != first}
     if rest and (inner := _without_path(as_dict(members.get(first)), tuple(rest))):
-        made[first] = inner
-    return made
+        others[first] = inner
+    return others
 
 
 def _put(members: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

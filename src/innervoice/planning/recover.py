@@ -51,17 +51,17 @@ def recover(request: Request, refusal: str) -> Request | None:
     every = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     if request.mode == "strict" or _NEVER in refusal:
         return None
-    asked = request.reasoning
-    if _UNSHOWN in refusal and asked and asked.show:
-        return request.replace(reasoning=asked.replace(show=None))
+    setting = request.reasoning
+    if _UNSHOWN in refusal and setting and setting.show:
+        return request.replace(reasoning=setting.replace(show=None))
     place = _PLACE.search(refusal)
-    named = _turns_in(int(place[1]), request) if place else every
+    turns_named = _turns_in(int(place[1]), request) if place else every
     if _ALL_LATER in refusal:
-        turns = _from(named, every)
+        turns = _from(turns_named, every)
     elif any(text in refusal for text in _ONE_BLOCK):
         # Blocks that are bound to the messages before them become invalid if one of those is removed.
         is_bound = target_of(request).row.bound == "refused"
-        turns = _from(named, every) if is_bound else named
+        turns = _from(turns_named, every) if is_bound else turns_named
     elif any(text in refusal for text in _ALL):
         turns = every
     else:
@@ -86,7 +86,7 @@ def _turns_in(index: int, request: Request) -> list[int]:
     dialect = dialect_named(fitted.target.dialect)
     body = dialect.writer(fitted.with_messages(plan.messages), fitted.target.model, dialect.limit)
     sent = [as_list(as_dict(message).get("content")) for message in as_list(body.get("messages"))]
-    named: list[int] = []
+    numbers: list[int] = []
     start = last = 0
     for number, message in enumerate(request.messages):
         if message.role != "assistant":
@@ -97,8 +97,8 @@ def _turns_in(index: int, request: Request) -> list[int]:
         place = next(places, None)
         if place is not None:
             last = place
-            named += [number] if place == index else []
-    return named
+            numbers += [number] if place == index else []
+    return numbers
 
 
 def _without_thinking(message: Message) -> Message:

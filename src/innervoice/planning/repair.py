@@ -30,13 +30,13 @@ def repair(
 
 def _without_strays(messages: Sequence[Message]) -> list[Message]:
     strays = set(pairs_of(messages).strays)
-    kept: list[Message] = []
+    remaining: list[Message] = []
     for number, message in enumerate(messages):
         parts = tuple(
             part for position, part in enumerate(message.parts) if (number, position) not in strays
         )
         if len(parts) == len(message.parts):
-            kept.append(message)
+            remaining.append(message)
         elif parts:
-            kept.append(message.replace(parts=parts))
-    return kept
+            remaining.append(message.replace(parts=parts))
+    return remaining

@@ -131,8 +131,8 @@ class FittedRequest:
         return self._changes.get(name, getattr(self.asked, name))
 
     def _fit(self) -> None:
-        asked, compiler = self.asked, self._compiler
-        setting = None if asked.reasoning == _NOTHING_ASKED else asked.reasoning
+        request, compiler = self.asked, self._compiler
+        setting = None if request.reasoning == _NOTHING_ASKED else request.reasoning
         if setting is not None and not self.target.is_known:
             compiler.bend("control_unknown", self.target.model)
             setting = None
@@ -142,10 +142,10 @@ class FittedRequest:
             self.choice = compiler.choose(setting, self._value("max_tokens"))
             if compiler.max_tokens != self._value("max_tokens"):
                 self._changes["max_tokens"] = compiler.max_tokens
-        if asked.mode == "passthrough":
+        if request.mode == "passthrough":
             return
         row = self.target.row
-        if row.stream_only and not asked.stream and self.reasons:
+        if row.stream_only and not request.stream and self.reasons:
             compiler.bend("reasoning_off_unstreamed", self.target.model)
             self.choice = Choice(off=True)
         self._fit_tools()
@@ -173,8 +173,8 @@ class FittedRequest:
         if choice == "none" and not dialect.forbids_tools:
             bend("parameter_removed", f"tool_choice: {dialect.name} cannot forbid tools")
             self._changes["tool_choice"] = None
-        named = isinstance(choice, str) and choice not in _CHOICES
-        if named and not dialect.names_tools:
+        names_tool = isinstance(choice, str) and choice not in _CHOICES
+        if names_tool and not dialect.names_tools:
             bend("tool_choice_relaxed", f"{choice} became required")
             self._changes["tool_choice"] = "required"
 

@@ -121,18 +121,18 @@ class TurnRules:
         """H5: removes the id of a part that no longer follows its reasoning; because of the id, a host with a store would require it."""
         if not self._fitted.asked.store:
             return parts
-        made: list[Part] = []
+        changed: list[Part] = []
         led: set[str | None] = {None}
         for part in parts:
             origin = part.origin
             if isinstance(part, Thinking) and origin:
                 led.add(origin.item)
             lost = origin is not None and origin.led_by not in led
-            made.append(self._replay.without_id(part) if lost else part)
-        if made != parts:
+            changed.append(self._replay.without_id(part) if lost else part)
+        if changed != parts:
             why = "the reasoning that led to it is not before it"
             self._ledger.converted((number, None), "message", "H5", why, "item_id_dropped")
-        return made
+        return changed
 
     def is_unstored(self, message: Message) -> bool:
         """H5: whether the host has not stored a turn, because the request for it said so."""
@@ -140,11 +140,11 @@ class TurnRules:
 
     def without_unknown_ids(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: removes the ids of items that the host has not stored."""
-        made = [self._replay.without_id(part) for part in parts]
-        if made != parts:
+        changed = [self._replay.without_id(part) for part in parts]
+        if changed != parts:
             why = "the server has not stored it"
             self._ledger.converted((number, None), "message", "H5", why, "item_not_stored")
-        return made
+        return changed
 
     def with_calls_last(self, number: int, parts: list[Part]) -> list[Part]:
         """H5: moves calls to the end of their turn; DeepSeek's Responses API allows nothing between calls and results."""
@@ -304,10 +304,10 @@ class _Names:
         """An id that no call has yet."""
         start = self._dialect.call_id_start
         number = self._tried.get(given, 0)
-        while (made := start + _short(f"{given}#{number}" if number else given)) in self._used:
+        while (candidate := start + _short(f"{given}#{number}" if number else given)) in self._used:
             number += 1
         self._tried[given] = number + 1
-        return made
+        return candidate
 
 
 def _is_block(part: ToolCall) -> bool:

@@ -73,26 +73,26 @@ class _Mender:
         for decision in self._plan.decisions:
             if decision.action == "omitted":
                 self._omit(decision)
-        left = self._left()
+        remaining = self._left()
         waiting = [
             (number, position)
-            for number, position in pairs_of(self._with(left)).unanswered
+            for number, position in pairs_of(self._with(remaining)).unanswered
             if number < len(self._messages) - 1
         ]
-        names = self._names(left, waiting)
+        names = self._names(remaining, waiting)
         renamed = [
             Change(*place, "renamed", self._part(place).type, "the target rejects its id", name)
             for place, name in names.items()
         ]
         answered = []
         for number, position in waiting:
-            place = (number, left[number][position])
+            place = (number, remaining[number][position])
             call = self._part(place)
             assert isinstance(call, ToolCall)
             why = "it has no result"
             answered.append(Change(*place, "answered", "tool_call", why, names.get(place, call.id)))
-        found = [*self._gone.values(), *renamed, *answered]
-        return sorted(found, key=lambda change: (change.message, change.part or 0))
+        changes = [*self._gone.values(), *renamed, *answered]
+        return sorted(changes, key=lambda change: (change.message, change.part or 0))
 
     def _omit(self, decision: Decision) -> None:
         number, kind = decision.message, decision.kind
@@ -135,8 +135,8 @@ class _Mender:
 
     def _with(self, left: list[list[int]]) -> list[Message]:
         return [
-            message.replace(parts=tuple(message.parts[at] for at in kept))
-            for message, kept in zip(self._messages, left, strict=True)
+            message.replace(parts=tuple(message.parts[at] for at in parts))
+            for message, parts in zip(self._messages, left, strict=True)
         ]
 
     def _names(
@@ -148,16 +148,16 @@ class _Mender:
         planned = iter(self._plan.messages)
         added = Counter(number for number, _ in waiting)
         names: dict[tuple[int, int], str] = {}
-        for number, kept in enumerate(left):
-            if not kept and self._messages[number].role in ("assistant", "tool"):
+        for number, parts in enumerate(left):
+            if not parts and self._messages[number].role in ("assistant", "tool"):
                 continue  # nothing of it is sent
             sent = [
                 part for part in next(planned).parts if isinstance(part, (ToolCall, ToolResult))
             ]
-            own = [
-                at for at in kept if isinstance(self._part((number, at)), (ToolCall, ToolResult))
+            calls = [
+                at for at in parts if isinstance(self._part((number, at)), (ToolCall, ToolResult))
             ]
-            for at, part in zip(own, sent, strict=True):
+            for at, part in zip(calls, sent, strict=True):
                 if _name(part) != _name(self._part((number, at))):
                     names[number, at] = _name(part)
             for _ in range(added[number]):

@@ -26,9 +26,9 @@ def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str
     for number, item in enumerate(items):
         own = by_message.get(number, [])
         message, spots = read[number]
-        made = _changed(item, message, spots, own) if own else item
-        if made is not None:
-            written.append(made)
+        repaired = _changed(item, message, spots, own) if own else item
+        if repaired is not None:
+            written.append(repaired)
         written += [
             _answer(item, message.parts[change.part or 0], change.id)
             for change in own
@@ -46,23 +46,23 @@ def _changed(
     if None in gone or dropped.issuperset(spots):
         return None
     members = members_of(item)
-    made = dict(members)
-    if isinstance(made.get("content"), list):
-        made["content"] = [
+    repaired = dict(members)
+    if isinstance(repaired.get("content"), list):
+        repaired["content"] = [
             block
-            for number, block in enumerate(made["content"])
+            for number, block in enumerate(repaired["content"])
             if MemberPosition("content", number) not in dropped
         ]
     if MemberPosition("additional_kwargs") in dropped:
-        extra = made["additional_kwargs"]
-        made["additional_kwargs"] = {key: extra[key] for key in extra if key not in FIELDS}
+        extra = repaired["additional_kwargs"]
+        repaired["additional_kwargs"] = {key: extra[key] for key in extra if key not in FIELDS}
     for change in changes:
         if change.step == "renamed" and change.part is not None:
-            made = _renamed(made, message.parts[change.part], change.id)
-    if made == members:
+            repaired = _renamed(repaired, message.parts[change.part], change.id)
+    if repaired == members:
         return item
     form = next((name for name in ("kwargs", "data") if item.get(name) is members), None)
-    return {**item, form: made} if form else made
+    return {**item, form: repaired} if form else repaired
 
 
 def _renamed(members: dict[str, Any], part: Part, name: str) -> dict[str, Any]:
@@ -70,15 +70,15 @@ def _renamed(members: dict[str, Any], part: Part, name: str) -> dict[str, Any]:
     if isinstance(part, ToolResult):
         return {**members, "tool_call_id": name}
     assert isinstance(part, ToolCall)
-    made = dict(members)
+    renamed = dict(members)
     for member in ("tool_calls", "invalid_tool_calls", "content"):
-        if isinstance(made.get(member), list):
-            made[member] = [_under(entry, part.id, name) for entry in made[member]]
-    extra = as_dict(made.get("additional_kwargs"))
-    if not made.get("tool_calls") and isinstance(extra.get("tool_calls"), list):
+        if isinstance(renamed.get(member), list):
+            renamed[member] = [_under(entry, part.id, name) for entry in renamed[member]]
+    extra = as_dict(renamed.get("additional_kwargs"))
+    if not renamed.get("tool_calls") and isinstance(extra.get("tool_calls"), list):
         calls = [_under(entry, part.id, name) for entry in extra["tool_calls"]]
-        made["additional_kwargs"] = {**extra, "tool_calls": calls}
-    return made
+        renamed["additional_kwargs"] = {**extra, "tool_calls": calls}
+    return renamed
 
 
 def _under(entry: Any, old: str, name: str) -> Any:
@@ -103,6 +103,6 @@ def _answer(item: dict[str, Any], call: Part, name: str) -> dict[str, Any]:
     }
     if item.get("lc") == 1:
         path = [*as_list(item.get("id"))[:-1], "ToolMessage"]
-        kept = {key: value for key, value in members.items() if value not in (None, {})}
-        return {"lc": 1, "type": "constructor", "id": path, "kwargs": kept}
+        others = {key: value for key, value in members.items() if value not in (None, {})}
+        return {"lc": 1, "type": "constructor", "id": path, "kwargs": others}
     return {"type": "tool", "data": members} if isinstance(item.get("data"), dict) else members

@@ -39,12 +39,12 @@ _PARENTS = ("parentUuid", "logicalParentUuid")
 
 def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
     """The problems of the next request, each with its line number."""
-    found = [
+    problems = [
         (thread.line_of(problem.message, problem.part), problem)
         for thread in session.threads
         for problem in lint([*thread.messages, NEXT], target)
     ]
-    return sorted(found, key=lambda pair: pair[0])
+    return sorted(problems, key=lambda pair: pair[0])
 
 
 def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
@@ -78,10 +78,10 @@ class _Edits:
         else:
             spots = [turn.spots[change.part]]
         if change.step == "removed":
-            known = all(spot.block in self._gone.get(spot.line, ()) for spot in spots)
+            is_gone = all(spot.block in self._gone.get(spot.line, ()) for spot in spots)
             for spot in spots:
                 self._gone.setdefault(spot.line, set()).add(spot.block)
-            return not known
+            return not is_gone
         if change.step == "renamed":
             self._names.setdefault(spots[0].line, {})[spots[0].block] = change.id
             return True
@@ -122,7 +122,7 @@ class _Edits:
     ) -> Iterator[bytes]:
         for number, line in enumerate(self._session.lines):
             entry = changed.get(number)
-            new = [dump_json(made) for made in added.get(number, ())]
+            new = [dump_json(line_added) for line_added in added.get(number, ())]
             if number not in changed:
                 new.insert(0, line.text)
             elif entry is not None:
@@ -159,19 +159,19 @@ def _codex_line(
 def _claude_answer(before: dict[str, Any], name: str) -> dict[str, Any]:
     """A line with a result, whose parent is the line before it."""
     block = {"tool_use_id": name, "type": "tool_result", "content": UNANSWERED, "is_error": True}
-    kept = {key: value for key, value in before.items() if key in _ENVELOPE}
-    made = {**kept, "type": "user", "message": {"role": "user", "content": [block]}}
+    members = {key: value for key, value in before.items() if key in _ENVELOPE}
+    line_added = {**members, "type": "user", "message": {"role": "user", "content": [block]}}
     if isinstance(before.get("uuid"), str):
-        made["parentUuid"] = before["uuid"]
-        made["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {name}"))
-    return made
+        line_added["parentUuid"] = before["uuid"]
+        line_added["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {name}"))
+    return line_added
 
 
 def _codex_answer(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, Any]:
     block = as_dict(call.origin.block) if call.origin else {}
     kind = OUTPUTS[block.get("type") == "custom_tool_call"]
-    kept = {key: value for key, value in before.items() if key in ("timestamp", "type")}
-    return {**kept, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
+    members = {key: value for key, value in before.items() if key in ("timestamp", "type")}
+    return {**members, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
 
 
 def _relink(
@@ -182,27 +182,27 @@ def _relink(
     """Attaches children of removed lines to their parents, and children of a line with new lines to the last of these."""
     names = [as_text(entry.get("uuid")) for entry in entries]
     gone = [number for number, entry in changed.items() if entry is None]
-    left = {name for number, name in enumerate(names) if changed.get(number, {}) is not None}
+    remaining = {name for number, name in enumerate(names) if changed.get(number, {}) is not None}
     parents = {
         names[number]: as_text(entries[number].get("parentUuid"))
         for number in gone
-        if names[number] not in left
+        if names[number] not in remaining
     }
     tails = {
-        (names[number], bool(entries[number].get("isSidechain"))): made[-1]["uuid"]
-        for number, made in added.items()
+        (names[number], bool(entries[number].get("isSidechain"))): lines_added[-1]["uuid"]
+        for number, lines_added in added.items()
         if names[number] is not None
     }
     for number, entry in enumerate(entries):
         current = changed.get(number, entry)
         for name in _PARENTS:
-            given = parent = as_text(entry.get(name))
-            if current is None or given is None:
+            parent_before = parent = as_text(entry.get(name))
+            if current is None or parent_before is None:
                 continue
             seen: set[str | None] = set()  # a damaged file may contain a cycle
             while parent is not None and parent in parents and parent not in seen:
                 seen.add(parent)
                 parent = parents[parent]
             parent = tails.get((parent, bool(entry.get("isSidechain"))), parent)
-            if parent != given:
+            if parent != parent_before:
                 current = changed[number] = {**current, name: parent}

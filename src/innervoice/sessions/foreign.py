@@ -85,15 +85,15 @@ def _from_value(value: Any) -> History:
         raise DecodeError(
             "expected messages with a role, contents with parts, or items with a type"
         )
-    found = dialect_named(dialect)
-    if body is not None and body.get(found.history) is not items:
+    row = dialect_named(dialect)
+    if body is not None and body.get(row.history) is not items:
         # Messages with only a role and a text look alike; the member that contains them does not.
-        found = next(
+        row = next(
             other for other in map(dialect_named, DIALECTS) if body.get(other.history) is items
         )
-    read = found.request_reader(body or {found.history: items})
+    read = row.request_reader(body or {row.history: items})
     return History(
-        list(read.messages), found.name, body, items, request=None if body is None else read
+        list(read.messages), row.name, body, items, request=None if body is None else read
     )
 
 

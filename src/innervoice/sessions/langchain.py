@@ -62,8 +62,8 @@ def from_object(message: Any) -> Any:
     """A LangChain message as flat JSON; anything else as it is."""
     if isinstance(message, dict) or not hasattr(message, "additional_kwargs"):
         return message
-    found = {name: getattr(message, name) for name in _MEMBERS if hasattr(message, name)}
-    return json_of(found)
+    members = {name: getattr(message, name) for name in _MEMBERS if hasattr(message, name)}
+    return json_of(members)
 
 
 def read_langchain(items: list[Any]) -> list[Message]:
@@ -115,8 +115,10 @@ def read_message(item: dict[str, Any]) -> tuple[Message, list[MemberPosition]]:
     if role != "assistant":
         parts = CONTENT.parts(content)
         return Message(role, parts), [MemberPosition("content")] * len(parts)
-    found = [*_reasoning(members), *_said(members), *_calls(members)]
-    return Message(role, tuple(part for part, _ in found)), [spot for _, spot in found]
+    parts_and_spots = [*_reasoning(members), *_said(members), *_calls(members)]
+    return Message(role, tuple(part for part, _ in parts_and_spots)), [
+        spot for _, spot in parts_and_spots
+    ]
 
 
 def _reasoning(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
@@ -141,8 +143,8 @@ def _block_parts(members: dict[str, Any], block: Any) -> tuple[Part, ...]:
     """The parts of a block: one of ours restored, a standard call as it is, others as their provider sends them."""
     if is_withdrawn(block):
         return ()
-    if own := parts_of(block):
-        return tuple(part for _, part in own)
+    if block_parts := parts_of(block):
+        return tuple(part for _, part in block_parts)
     if as_dict(block).get("type") in ("tool_call", "invalid_tool_call"):
         return (plain_part(block),)
     return _answered(members, content=[block])
@@ -172,15 +174,15 @@ def _native(block: Any, provider: str | None) -> dict[str, Any] | None:
                 part["thoughtSignature"] = block["signature"]
             return {"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]}
         case {"type": "reasoning_content", "reasoning_content": dict(inner)}:
-            said = {"content": [{"reasoningContent": {"reasoningText": inner}}]}
-            return {"output": {"message": said}, "stopReason": "end_turn"}
+            content = {"content": [{"reasoningContent": {"reasoningText": inner}}]}
+            return {"output": {"message": content}, "stopReason": "end_turn"}
         case _:
             return None
 
 
 def _calls(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
     """The tool calls that are not blocks of the content."""
-    known = {block.get("call_id") or block.get("id") for block in _call_blocks(members)}
+    block_ids = {block.get("call_id") or block.get("id") for block in _call_blocks(members)}
     extra = as_dict(members.get("additional_kwargs"))
     signatures = as_dict(extra.get(_SIGNATURES))
     calls = [*as_list(members.get("tool_calls")), *as_list(members.get("invalid_tool_calls"))]
@@ -195,9 +197,9 @@ def _calls(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
             if (inner := as_dict(as_dict(call).get("function")))
         ]
     return [
-        (_call(call, given, as_text(signatures.get(given))), MemberPosition("tool_calls"))
+        (_call(call, call_id, as_text(signatures.get(call_id))), MemberPosition("tool_calls"))
         for call in map(as_dict, calls)
-        if (given := as_text(call.get("id"))) and given not in known
+        if (call_id := as_text(call.get("id"))) and call_id not in block_ids
     ]
 
 

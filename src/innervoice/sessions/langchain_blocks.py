@@ -74,8 +74,8 @@ def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each k
         case Media():
             kind = (part.mime or "").partition("/")[0]
             block = {"type": kind if kind in _MEDIA else "file"}
-            named = {"mime_type": part.mime, "base64": part.data, "url": part.url}
-            return block | {name: value for name, value in named.items() if value is not None}
+            members = {"mime_type": part.mime, "base64": part.data, "url": part.url}
+            return block | {name: value for name, value in members.items() if value is not None}
         case Opaque():
             known = part.value if isinstance(part.value, dict) else {"value": part.value}
             return {"type": "non_standard", "value": known}
@@ -86,22 +86,22 @@ def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each k
 def _call(part: ToolCall) -> dict[str, Any]:
     """A call, as one that can be run or one that cannot."""
     arguments = _arguments(part.arguments)
-    named = {"id": part.id, "name": part.name}
+    members = {"id": part.id, "name": part.name}
     if part.complete and arguments is not None:
-        return {"type": "tool_call", **named, "args": arguments}
+        return {"type": "tool_call", **members, "args": arguments}
     error = "not a JSON object" if part.complete else "interrupted"
-    return {"type": "invalid_tool_call", **named, "args": part.arguments, "error": error}
+    return {"type": "invalid_tool_call", **members, "args": part.arguments, "error": error}
 
 
 def extras_of(parts: Sequence[Part], at: int) -> dict[str, Any]:
     """What the block of a part contains besides its visible content: seals, and the rest of the part."""
     stored, seals = _unsealed(load_json(to_json(parts[at])))
-    kept = _without_shown(stored, parts[at], at)
+    extras = _without_shown(stored, parts[at], at)
     if at + 1 < len(parts) and is_trailing_seal(parts, at + 1):
         trailing = extras_of(parts, at + 1)
-        kept["then"] = trailing.pop(KEY)
+        extras["then"] = trailing.pop(KEY)
         seals |= trailing
-    return {**seals, KEY: kept}
+    return {**seals, KEY: extras}
 
 
 def state_of(call: ToolCall, at: int) -> dict[str, Any]:
@@ -110,14 +110,14 @@ def state_of(call: ToolCall, at: int) -> dict[str, Any]:
 
 
 def _without_shown(stored: dict[str, Any], part: Part, at: int) -> dict[str, Any]:
-    shown = _SHOWN.get(part.type)
-    kept = {name: value for name, value in stored.items() if name != shown}
-    kept["at"] = at
+    member = _SHOWN.get(part.type)
+    others = {name: value for name, value in stored.items() if name != member}
+    others["at"] = at
     if isinstance(part, (Text, Thinking)):
-        kept["digest"] = _digest(part.text)
+        others["digest"] = _digest(part.text)
     elif isinstance(part, Opaque) and not isinstance(part.value, dict):
-        kept["value"] = part.value
-    return kept
+        others["value"] = part.value
+    return others
 
 
 def _unsealed(stored: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -91,8 +91,8 @@ class SessionThread(NamedTuple):
     def line_of(self, message: int, part: int | None) -> int:
         """The line number of a part, starting at 1."""
         turn = self.turns[message]
-        known = part is not None and part < len(turn.spots)
-        return (turn.spots[part].line if known and part is not None else turn.lines[0]) + 1
+        has_spot = part is not None and part < len(turn.spots)
+        return (turn.spots[part].line if has_spot and part is not None else turn.lines[0]) + 1
 
 
 class SessionFile(NamedTuple):
@@ -115,8 +115,8 @@ def read_session(data: bytes) -> SessionFile:
     entries = [as_dict(line.entry) for line in lines]
     for kind, threads in (("codex", _codex(entries)), ("claude-code", _claude_code(entries))):
         if threads:
-            named = [SessionThread(turns, name) for name, turns in threads.items()]
-            return SessionFile(kind, lines, named)
+            threads_by_name = [SessionThread(turns, name) for name, turns in threads.items()]
+            return SessionFile(kind, lines, threads_by_name)
     for number, line in enumerate(lines, 1):
         if line.entry is None and line.text.strip():
             raise DecodeError(f"expected JSON, or JSON on every line; line {number} is not JSON")
@@ -166,9 +166,11 @@ def thread_of(entry: dict[str, Any], chains: dict[Any, str]) -> str:
     """
     if not entry.get("isSidechain"):
         return ""
-    given, parent = entry.get("uuid"), entry.get("parentUuid")
-    thread = as_text(entry.get("agentId")) or chains.get(as_text(parent)) or as_text(given) or "?"
-    chains[as_text(given)] = thread
+    entry_id, parent = entry.get("uuid"), entry.get("parentUuid")
+    thread = (
+        as_text(entry.get("agentId")) or chains.get(as_text(parent)) or as_text(entry_id) or "?"
+    )
+    chains[as_text(entry_id)] = thread
     return thread
 
 

@@ -68,8 +68,8 @@ class _Sanitizer:
         if fence and self._certain:
             self._indent, self._marker = fence.groups()
             # Some parsers take the line after `[name]:` for an address.
-            named = self._lines and self._lines[-1].rstrip(" \t").endswith("]:")
-            self._plain = not named and bool(_PLAIN_INFO.fullmatch(line, fence.end()))
+            is_named = self._lines and self._lines[-1].rstrip(" \t").endswith("]:")
+            self._plain = not is_named and bool(_PLAIN_INFO.fullmatch(line, fence.end()))
             self._paired = True
             # Some parsers read a line with a bar as the head of a table.
             self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
