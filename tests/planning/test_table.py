@@ -16,7 +16,10 @@ CASES = list(cases())
 
 def test_every_row_is_reached():
     """Each row is the row of some name at some host; no other row stands before it."""
-    assert {id(row) for row in all_model_rows()} == {id(row) for row, *_ in CASES}
+    reached = [row for row, *_ in CASES]
+
+    # By value: other tests load the rows anew.
+    assert [] == [row.match for row in all_model_rows() if row not in reached]
 
 
 def test_rows_are_whole():

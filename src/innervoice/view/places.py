@@ -18,7 +18,7 @@ from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.finding import FoundPaths
-from innervoice.sources.opening import Source, reader_of
+from innervoice.sources.opening import Source, reader_names, reader_of
 from innervoice.sources.reader import Reader
 from innervoice.view.ids import full_id
 from innervoice.view.row_types import SourceItem, SourceList
@@ -75,6 +75,7 @@ class Places:
         self.troubles: list[str] = []
         """What could not be read."""
         self._due = 0.0
+        reader_names()  # loads them, which the time of a scan must not contain
         self.scan()
 
     @property
