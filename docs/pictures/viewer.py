@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from playwright.sync_api import Page, sync_playwright  # noqa: E402
 
-from innervoice.view.library import Shelf  # noqa: E402
+from innervoice.view.library import Library  # noqa: E402
 from innervoice.view.server import ViewServer  # noqa: E402
 from view.browser import sample_files  # noqa: E402
 
@@ -85,7 +85,7 @@ def main(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory() as made,
-        ViewServer(Shelf([sample_files.write(Path(made) / "conversations")])) as server,
+        ViewServer(Library([sample_files.write(Path(made) / "conversations")])) as server,
         sync_playwright() as driver,
     ):
         browser = driver.chromium.launch(

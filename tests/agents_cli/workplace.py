@@ -12,9 +12,9 @@ from gateway.witness import Witness, reasoning_is_at_home, reasoning_is_back
 from innervoice.canon.parts import ToolResult
 from innervoice.cli.clients import ClientTarget, clients
 from innervoice.client.embedded import embedded_async_http
-from innervoice.emulator.brain import words_of
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
+from innervoice.emulator.scripted_model import words_of
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.config import load_config
 from innervoice.gateway.in_thread import GatewayInThread

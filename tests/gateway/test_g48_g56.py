@@ -362,7 +362,7 @@ def test_g53_a_failed_tool_looks_failed(behind):
 
     Elsewhere: `is_error` is lost, and the model takes the message for a result.
     Here: marked in either way.
-    Seen failing: Passage._fitted without with_marked_errors.
+    Seen failing: ClientRequest._fitted without with_marked_errors.
     """
     sent = []
     for failed in (False, True):
@@ -477,7 +477,7 @@ def test_g56_a_turn_costs_its_new_messages(front, monkeypatch):
     Here: what was sent stays, and what is new is put behind it; counted in lines of Python, since a history of 375 kB is the usual case.
     Seen failing: GrownRequests.find finding nothing.
     """
-    monkeypatch.setattr("innervoice.gateway.passage._WORTH_KEEPING", 0)
+    monkeypatch.setattr("innervoice.gateway.client_request._WORTH_KEEPING", 0)
 
     def lines_of_last_step(steps):
         served = Served()

@@ -10,11 +10,11 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.witness import FRONTS, Witness, ask, reasoning_is_back
 from innervoice.canon.jsontext import load_json
-from innervoice.gateway import passage as passage_module
+from innervoice.gateway import client_request as passage_module
 from innervoice.gateway.callers import ANYBODY
+from innervoice.gateway.client_requests import ClientRequests
 from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.grown_requests import GrownRequests
-from innervoice.gateway.passages import Passages
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +53,7 @@ def written_again(served, split, candidate):
     report = gateway.new_report(ANYBODY, split.front.dialect)
     grown, gateway.grown = gateway.grown, Nothing()
     try:
-        passages = Passages(gateway, split.front, bytes(split.body), report, {})
+        passages = ClientRequests(gateway, split.front, bytes(split.body), report, {})
         route = gateway.routes.route(passages.name)
         return asyncio.run(passages.step(candidate, route)).attempt, report
     finally:

@@ -8,8 +8,8 @@ import pytest
 
 import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
+from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.known_requests import KnownRequests
-from innervoice.gateway.passage import Passage
 
 SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
@@ -18,13 +18,13 @@ SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
 def reads(monkeypatch):
     """The models of the requests that were read as a whole."""
     seen = []
-    made = Passage.__init__
+    made = ClientRequest.__init__
 
     def init(self, front, body, value, **rest):
         seen.append(front.dialect)
         made(self, front, body, value, **rest)
 
-    monkeypatch.setattr(Passage, "__init__", init)
+    monkeypatch.setattr(ClientRequest, "__init__", init)
     return seen
 
 

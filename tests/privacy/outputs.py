@@ -18,7 +18,7 @@ from innervoice.sources.conversation import Conversation
 from innervoice.sources.request_log.records import Keeper
 from innervoice.view import wording
 from innervoice.view.export import export_file
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.plans import plan_view, request_lines
 from innervoice.view.rows import head_facts, rows_of, whole_text
 
@@ -108,10 +108,10 @@ def _request_text(conversation: Conversation) -> str:
     return "\n".join(made)
 
 
-def _shelf_text(conversation: Conversation, folder: Any, name: str) -> tuple[Shelf, str]:
+def _shelf_text(conversation: Conversation, folder: Any, name: str) -> tuple[Library, str]:
     file = folder / f"{name}.json"
     file.write_bytes(iv.to_json(_turns(conversation)))
-    shelf = Shelf([file])
+    shelf = Library([file])
     return shelf, shelf.sources()["sources"][0]["first"]
 
 

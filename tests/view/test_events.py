@@ -7,7 +7,7 @@ import time
 import httpx2
 import pytest
 
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.server import ViewServer
 from innervoice.view.settings import Settings
 from view.listener import Listener, plain
@@ -65,7 +65,7 @@ def folder(tmp_path):
 @pytest.fixture
 def page(folder, monkeypatch):
     monkeypatch.setattr("innervoice.view.live.HEARTBEAT", 0.5)
-    with ViewServer(Shelf([folder]), Settings(policy="full")) as server, Page(server) as page:
+    with ViewServer(Library([folder]), Settings(policy="full")) as server, Page(server) as page:
         yield page
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_grows_is_heard(folder, page):
             listener.apply(name, data)
         if name == "head":
             break
-    assert plain(Shelf([folder]).rows(id_)) == listener.ordered
+    assert plain(Library([folder]).rows(id_)) == listener.ordered
 
 
 def test_a_lost_connection_goes_on_where_it_was(folder, page):
@@ -117,7 +117,7 @@ def test_a_lost_connection_goes_on_where_it_was(folder, page):
                 break
         events.close()
         if not writing.is_alive():
-            wanted = plain(Shelf([file]).rows(id_))
+            wanted = plain(Library([file]).rows(id_))
     assert connections > 3
 
 
@@ -171,13 +171,13 @@ def test_many_small_changes_are_few_frames(folder, page):
         if event:
             listener.apply(name, data)
         grown += name == "grow"
-        if name in (None, "head") and not writing.is_alive() and listener.ordered == plain(Shelf([file]).rows(id_)):  # fmt: skip
+        if name in (None, "head") and not writing.is_alive() and listener.ordered == plain(Library([file]).rows(id_)):  # fmt: skip
             break
     assert grown <= 20 * (time.monotonic() - began) + 1
 
 
 def test_the_server_ends_while_somebody_listens(folder, capfd):
-    with ViewServer(Shelf([folder])) as server:
+    with ViewServer(Library([folder])) as server:
         page = Page(server)
         id_ = page.json("/api/sources")["sources"][0]["first"]
         events = page.events(c=id_, after="odd-1")

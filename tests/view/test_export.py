@@ -10,7 +10,7 @@ import pytest
 import innervoice as iv
 from innervoice.show.policy import Policy
 from innervoice.view.export import export_file, form_of
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from view.calling import app_of, get
 from view.session_files import SEAL, SECRET, session
 
@@ -23,7 +23,7 @@ REST = "Then I say it"
 @pytest.fixture
 def shelf(tmp_path):
     (tmp_path / "session.jsonl").write_bytes(session(f"Use {SECRET}", rounds=2))
-    return Shelf([tmp_path])
+    return Library([tmp_path])
 
 
 def first(shelf):
@@ -100,7 +100,7 @@ def test_rows_that_are_left_out_leave_no_gap(shelf):
 
 def test_long_texts_are_whole(tmp_path):
     (tmp_path / "long.jsonl").write_bytes(session("word " * 10_000 + "the end"))
-    shelf = Shelf([tmp_path])
+    shelf = Library([tmp_path])
     row = data_of(exported(shelf, "html"))["conversations"][first(shelf)]["rows"][1]
     assert row["text"].endswith("the end")
     assert "cut" not in row
@@ -147,7 +147,7 @@ def test_json_is_read_back(shelf, show):
 def test_an_exported_file_opens_again(shelf, tmp_path_factory):
     file = tmp_path_factory.mktemp("handed") / "conversation.json"
     file.write_text(exported(shelf, "json"))
-    again = Shelf([file])
+    again = Library([file])
     texts = [row["text"] for row in again.rows(first(again)) if row["kind"] == "thinking"]
     assert 2 == len(texts)
     assert REST in texts[0]

@@ -3,7 +3,7 @@
 import pytest
 
 from innervoice.view.guard import is_loopback
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from view.calling import COOKIE, TOKEN, app_of, call, get
 from view.session_files import session
 
@@ -15,7 +15,7 @@ def shelf(tmp_path_factory):
     folder = tmp_path_factory.mktemp("named")
     (folder / "session.jsonl").write_bytes(session())
     (folder.parent / "secret.jsonl").write_bytes(session("never shown"))
-    return Shelf([folder])
+    return Library([folder])
 
 
 @pytest.fixture
@@ -166,7 +166,7 @@ def test_a_link_out_of_a_folder_is_not_followed(tmp_path):
     (folder / "own.jsonl").write_bytes(session("shown"))
     (folder / "link.jsonl").symlink_to(tmp_path / "secret.jsonl")
     (folder / "up").symlink_to(tmp_path)
-    app = app_of(Shelf([folder]))
+    app = app_of(Library([folder]))
     listed = get(app, "/api/sources").json
     assert ["named/own.jsonl"] == [source["path"] for source in listed["sources"]]
     # A file that was listed, and became a link afterwards.

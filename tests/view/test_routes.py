@@ -6,7 +6,7 @@ import pytest
 
 from innervoice.show.policy import Policy
 from innervoice.view.app import create_app
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.settings import Settings
 from view.calling import app_of, get
 from view.session_files import SEAL, session
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def app(folder):
-    return app_of(Shelf([folder]))
+    return app_of(Library([folder]))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def two(app):
 
 
 def test_about(folder):
-    app = app_of(Shelf([folder]), policy="length", target="openai/gpt-5.6")
+    app = app_of(Library([folder]), policy="length", target="openai/gpt-5.6")
     about = get(app, "/api/about").json
     assert ("length", "openai/gpt-5.6", True, False) == tuple(about[name] for name in ("policy", "target", "is_live", "is_export"))  # fmt: skip
     assert "openai/gpt-5.6" in about["targets"]
@@ -84,7 +84,7 @@ def test_the_main_conversation_needs_no_name(app, one):
 
 def test_a_part_without_a_cut(tmp_path):
     (tmp_path / "long.jsonl").write_bytes(session("x" * 30_000 + "the end"))
-    app = app_of(Shelf([tmp_path]))
+    app = app_of(Library([tmp_path]))
     id_ = get(app, "/api/sources").json["sources"][0]["first"]
     row = get(app, f"/api/c/{id_}").json["rows"][1]
     assert 30_007 == row["cut"]
@@ -101,7 +101,7 @@ def test_plan(app, one):
 
 
 def test_the_plan_of_the_target_that_was_named_at_the_start(folder, one):
-    app = app_of(Shelf([folder]), target="openai/gpt-5.6")
+    app = app_of(Library([folder]), target="openai/gpt-5.6")
     assert "openai/gpt-5.6" == get(app, f"/api/plan/{one}").json["target"]
 
 
@@ -182,7 +182,7 @@ def test_what_cannot_be_answered_is_a_sentence(app, one, address):
 def test_a_file_that_cannot_be_read_any_more(tmp_path):
     file = tmp_path / "gone.jsonl"
     file.write_bytes(session())
-    app = app_of(Shelf([tmp_path]))
+    app = app_of(Library([tmp_path]))
     id_ = get(app, "/api/sources").json["sources"][0]["first"]
     file.unlink()
     answer = get(app, f"/api/c/{id_}")
@@ -203,5 +203,5 @@ def test_no_route_tells_a_seal(app, one):
 
 @pytest.mark.parametrize("policy", Policy.__args__)
 def test_every_policy_may_be_the_first(folder, policy):
-    app = create_app(Shelf([folder]), Settings(policy=policy))
+    app = create_app(Library([folder]), Settings(policy=policy))
     assert policy == get(app, "/api/about").json["policy"]

@@ -7,7 +7,7 @@ import pytest
 
 from innervoice.errors import DecodeError
 from innervoice.sources import opening
-from innervoice.view.library import BoundedCache, NotOnShelfError, Shelf
+from innervoice.view.library import BoundedCache, Library, NotOnShelfError
 from view.session_files import session, stream
 
 
@@ -34,7 +34,7 @@ def folder(tmp_path):
 
 
 def test_newest_first_and_unknown_formats_counted(folder):
-    listed = Shelf([folder]).sources()
+    listed = Library([folder]).sources()
     name = folder.name
     assert [f"{name}/deep/er/new.jsonl", f"{name}/middle.sse", f"{name}/old.jsonl"] == [source["path"] for source in listed["sources"]]  # fmt: skip
     assert (3, None, 2) == (listed["total"], listed["next"], listed["unknown"])
@@ -54,7 +54,7 @@ def test_newest_first_and_unknown_formats_counted(folder):
     ],
 )
 def test_search_in_title_path_kind_and_model(folder, query, paths):
-    listed = Shelf([folder]).sources(query)
+    listed = Library([folder]).sources(query)
     assert paths == [source["path"].rpartition("/")[2] for source in listed["sources"]]
     assert len(paths) == listed["total"]
 
@@ -62,7 +62,7 @@ def test_search_in_title_path_kind_and_model(folder, query, paths):
 def test_pages_of_the_list(tmp_path):
     for number in range(25):
         write(tmp_path, f"{number:02}.jsonl", session(f"Question {number}"), 1_000 - number)
-    shelf = Shelf([tmp_path])
+    shelf = Library([tmp_path])
     paths, start = [], 0
     while start is not None:
         page = shelf.sources("", start, 10)
@@ -73,19 +73,19 @@ def test_pages_of_the_list(tmp_path):
 
 
 def test_the_same_file_has_the_same_id_next_time(folder):
-    one, two = Shelf([folder]).sources(), Shelf([folder]).sources()
+    one, two = Library([folder]).sources(), Library([folder]).sources()
     assert [source["first"] for source in one["sources"]] == [source["first"] for source in two["sources"]]  # fmt: skip
     assert len({source["id"] for source in one["sources"]}) == 3
 
 
 def test_two_paths_that_overlap_are_listed_once(folder):
-    listed = Shelf([folder, folder / "old.jsonl", folder / "deep"]).sources()
+    listed = Library([folder, folder / "old.jsonl", folder / "deep"]).sources()
     assert 3 == listed["total"]
 
 
 def test_a_file_that_was_named_is_listed_with_what_is_wrong(tmp_path):
     file = write(tmp_path, "odd.bin", b"\x00\x01\x02", 1_000)
-    [item] = Shelf([file]).sources()["sources"]
+    [item] = Library([file]).sources()["sources"]
     assert "binary" in item["problem"]
     assert "" == item["first"]
 
@@ -97,14 +97,14 @@ def test_a_file_that_may_not_be_read_is_listed_with_the_reason(folder, monkeypat
         return opening.reader_of(path)
 
     monkeypatch.setattr("innervoice.view.places.reader_of", reader_of)
-    listed = Shelf([folder]).sources()
+    listed = Library([folder]).sources()
     [problem] = [source["problem"] for source in listed["sources"] if "problem" in source]
     assert "old.jsonl" in problem
     assert "Permission denied" in problem
 
 
 def test_a_file_that_goes_on_is_read_again(folder):
-    shelf = Shelf([folder])
+    shelf = Library([folder])
     id_ = shelf.sources("falcon")["sources"][0]["first"]
     before = len(shelf.rows(id_))
     (folder / "old.jsonl").write_bytes(session("The old falcon", rounds=4))
@@ -113,14 +113,14 @@ def test_a_file_that_goes_on_is_read_again(folder):
 
 
 def test_what_did_not_change_is_not_read_again(folder):
-    shelf = Shelf([folder])
+    shelf = Library([folder])
     id_ = shelf.sources("falcon")["sources"][0]["first"]
     assert shelf.rows(id_) is shelf.rows(id_)
     assert shelf.conversation(id_) is shelf.conversation(id_)
 
 
 def test_files_that_come_and_go(folder):
-    shelf = Shelf([folder])
+    shelf = Library([folder])
     assert not shelf.scan()
     write(folder, "another.jsonl", session("The late swift"), 5_000)
     assert shelf.scan()
@@ -131,7 +131,7 @@ def test_files_that_come_and_go(folder):
 
 
 def test_a_file_that_grows_does_not_change_the_list(folder):
-    shelf = Shelf([folder])
+    shelf = Library([folder])
     write(folder, "old.jsonl", session("The old falcon", rounds=3), 1_000)
     assert not shelf.scan()
 
@@ -139,11 +139,11 @@ def test_a_file_that_grows_does_not_change_the_list(folder):
 @pytest.mark.parametrize("id_", ["", ".", "x", "x.main", "..", "../old", "old.jsonl", "stdin", "stdin.main"])  # fmt: skip
 def test_an_id_that_nobody_was_given(folder, id_):
     with pytest.raises(NotOnShelfError):
-        Shelf([folder]).rows(id_)
+        Library([folder]).rows(id_)
 
 
 def test_standard_input():
-    shelf = Shelf([], piped=session("From a pipe"))
+    shelf = Library([], piped=session("From a pipe"))
     [item] = shelf.sources()["sources"]
     assert ("standard input", "stdin.main") == (item["path"], item["first"])
     assert "From a pipe" in [row["text"] for row in shelf.rows("stdin.main")]
@@ -152,14 +152,14 @@ def test_standard_input():
 
 def test_standard_input_of_no_known_format():
     with pytest.raises(DecodeError, match="expected"):
-        Shelf([], piped=b"nothing of the kind")
+        Library([], piped=b"nothing of the kind")
 
 
 def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path, monkeypatch):
     monkeypatch.setattr("innervoice.view.library._LANES", 5)
     answer = b'{"custom_id": "r%d", "response": {"status_code": 200, "body": {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "answer %d"}}]}}}\n'
     write(tmp_path, "batch.jsonl", b"".join(answer % (n, n) for n in range(40)), 1_000)
-    shelf = Shelf([tmp_path])
+    shelf = Library([tmp_path])
     entries = shelf.source(shelf.sources()["sources"][0]["id"]).entries
     source = shelf.sources()["sources"][0]["id"]
     head = shelf.head(f"{source}.{entries[20].id}")
@@ -176,7 +176,7 @@ def test_many_conversations_are_read_in_bounded_memory(tmp_path, monkeypatch):
         write(
             tmp_path, f"{number}.jsonl", session(f"{number} " + "word " * 100_000), 1_000 + number
         )
-    shelf = Shelf([tmp_path])
+    shelf = Library([tmp_path])
     ids = [source["first"] for source in shelf.sources()["sources"]]
     tracemalloc.start()
     for id_ in ids:

@@ -9,7 +9,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.answering.writing import exact_answer, exact_stream
-from innervoice.emulator.desk import Desk, desk_of
+from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.wire.dialect import Code, Dialect
@@ -84,7 +84,7 @@ def test_members(name):
     assert set(dialect.lacks) <= set(iv.Request.__struct_fields__)
     assert ("{verb}" in dialect.path) == any(dialect.verbs)
     assert dialect.kin in (None, *DIALECTS)
-    assert isinstance(desk_of(name), Desk)
+    assert isinstance(server_for(name), DialectServer)
     assert isinstance(dialect.replay, Replay)
     for member in Code.__annotations__:
         assert hasattr(dialect, member), member

@@ -19,7 +19,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.show.policy import Policy, counted
 
 if TYPE_CHECKING:
-    from innervoice.view.library import Shelf
+    from innervoice.view.library import Library
 
 __all__ = ["command", "known_folders"]
 
@@ -120,8 +120,8 @@ def _check_target(target: str) -> None:
         raise click.UsageError(str(error)) from None
 
 
-def _shelf(paths: tuple[str, ...]) -> Shelf:
-    from innervoice.view.library import Shelf
+def _shelf(paths: tuple[str, ...]) -> Library:
+    from innervoice.view.library import Library
 
     files = [Path(path) for path in paths if path != "-"]
     if not paths:
@@ -137,7 +137,7 @@ def _shelf(paths: tuple[str, ...]) -> Shelf:
         except OSError as error:
             raise FileError(f"Cannot read {path}: {error.strerror}.") from None
     try:
-        shelf = Shelf(files, standard_input().buffer.read() if "-" in paths else None)
+        shelf = Library(files, standard_input().buffer.read() if "-" in paths else None)
     except InnervoiceError as error:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
     # Only counted: a large file is opened when the page requests it.
@@ -176,7 +176,7 @@ def _formats() -> str:
     return f"It knows {', '.join(names)}."
 
 
-def _export(shelf: Shelf, file: str, show: Policy, *, force: bool) -> None:
+def _export(shelf: Library, file: str, show: Policy, *, force: bool) -> None:
     from innervoice.view.export import export_of, form_of
 
     listed = shelf.sources(limit=2)
@@ -211,7 +211,13 @@ def _listening(host: str, port: int | None) -> socket.socket:
 
 
 def _serve(
-    shelf: Shelf, show: Policy, target: str | None, host: str, port: int | None, *, no_browser: bool
+    shelf: Library,
+    show: Policy,
+    target: str | None,
+    host: str,
+    port: int | None,
+    *,
+    no_browser: bool,
 ) -> None:
     from innervoice.view.server import first_address, guarded, run
     from innervoice.view.settings import Settings

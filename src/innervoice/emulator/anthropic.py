@@ -7,13 +7,13 @@ from typing import Any
 
 from innervoice.canon.parts import Part
 from innervoice.emulator import claude
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["DESK"]
+__all__ = ["SERVER"]
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -47,7 +47,7 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {"type": "thinking", "thinking": text, "signature": seal}
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=is_on,
     check=check,
     parts=parts,

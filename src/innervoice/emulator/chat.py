@@ -12,9 +12,9 @@ from innervoice.canon.rows import Host
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.emulator import gemini_chat
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
@@ -23,7 +23,7 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 from innervoice.wire.serve import openai_error
 
-__all__ = ["DESK"]
+__all__ = ["SERVER"]
 
 _DETAILS = "reasoning_details"
 _TAG = re.compile(r"<(\w+)>")
@@ -194,7 +194,7 @@ def _error_body(refusal: Refusal, provider: str) -> Any:
     return gemini_chat.error_body(refusal) if here else openai_error(refusal)
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=is_on,
     check=check,
     parts=parts,

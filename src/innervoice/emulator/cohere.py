@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.unsealed import no_refusals, parts
 from innervoice.wire.json_access import as_dict
 
-__all__ = ["DESK"]
+__all__ = ["SERVER"]
 
 
 def _is_on(call: EmulatedCall) -> bool:
@@ -15,7 +15,7 @@ def _is_on(call: EmulatedCall) -> bool:
     return not off and call.target.row.control != "none"
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=_is_on,
     check=no_refusals,
     parts=parts,

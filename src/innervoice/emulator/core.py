@@ -17,12 +17,12 @@ from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions, responses
 from innervoice.emulator.behaviour import HEADER, behaviour_of
-from innervoice.emulator.brain import AnswerDraft, think
 from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
 from innervoice.emulator.callable_tools import callable_tools, too_long
-from innervoice.emulator.desk import Desk, desk_of
+from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.script import draft_of, script_from
+from innervoice.emulator.scripted_model import AnswerDraft, think
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
@@ -42,8 +42,8 @@ from functools import cache
 
 from innervoice.canon.request import Request, Tool
 from innervoice.catalog.lookup import all_model_rows
-from innervoice.emulator.brain import DraftedCall
 from innervoice.emulator.instances import instance_of
+from innervoice.emulator.scripted_model import DraftedCall
 from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.json_access import as_list, parsed
 from innervoice.wire.serve import ModelFacts
@@ -135,7 +135,7 @@ class Emulator:
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
     ) -> EmulatedCall:
         """The call of a request; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
-        dialect, desk = dialect_named(route.dialect), desk_of(route.dialect)
+        dialect, desk = dialect_named(route.dialect), server_for(route.dialect)
         body = _named(body, route.provider)
         model_name = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(model_name, headers.get(HEADER), str(body)[-20_000:])
@@ -166,7 +166,7 @@ class Emulator:
         )
 
     def _answered(self, call: EmulatedCall) -> Reply:
-        dialect, desk = dialect_named(call.dialect), desk_of(call.dialect)
+        dialect, desk = dialect_named(call.dialect), server_for(call.dialect)
         refusal = next(iter(desk.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
             refusal = desk.overloaded
@@ -218,7 +218,7 @@ def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
+def _answer(call: EmulatedCall, desk: DialectServer, draft: AnswerDraft) -> Response:
     """The answer, with as many alternatives as were requested."""
     answer = _from_draft(call, desk, draft)
     others = []
@@ -238,7 +238,7 @@ def _answer(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
     return answer.replace(alternatives=tuple(others), usage=usage)
 
 
-def _from_draft(call: EmulatedCall, desk: Desk, draft: AnswerDraft) -> Response:
+def _from_draft(call: EmulatedCall, desk: DialectServer, draft: AnswerDraft) -> Response:
     draft, finish = _within_limit(call, draft)
     answer_parts = desk.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
@@ -283,7 +283,7 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: EmulatedCall, answer: Response, desk: Desk) -> Iterator[Frame]:
+def _stream(call: EmulatedCall, answer: Response, desk: DialectServer) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
     frames = exact_stream(desk.streamed(call, answer), call.dialect, behaviour.size)
     if behaviour.cut is not None:
@@ -329,7 +329,7 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
     around = _envelope_of(provider)
     dialect = around.name if around else dialect
-    desk = desk_of(dialect)
+    desk = server_for(dialect)
     error_body = desk.error_body(refusal, provider) if desk.error_body else None
     reply = _json(refusal.status, error_body or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))

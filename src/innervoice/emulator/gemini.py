@@ -7,16 +7,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.parts import Part
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.gemini.rules import SKIPS, signature_of
 from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["DESK", "check_signatures"]
+__all__ = ["SERVER", "check_signatures"]
 
 
 def is_on(call: EmulatedCall) -> bool:
@@ -97,7 +97,7 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**thought, "thoughtSignature": seal} if seal else thought
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=is_on,
     check=check,
     parts=parts,

@@ -10,8 +10,8 @@ from typing import Any
 
 from innervoice.canon.rows import Host
 from innervoice.emulator import gemini
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.gemini.rules import needs_signatures, signed_steps
 from innervoice.wire.gemini.serve import write_error
 from innervoice.wire.json_access import as_dict, as_list

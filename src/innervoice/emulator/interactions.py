@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from innervoice.answering.writing import exact_answer
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall, ServerMemory
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.gemini.rules import SKIPS
 from innervoice.wire.interactions import DIALECT
 from innervoice.wire.interactions.read import InteractionsReader
@@ -24,7 +24,7 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 from innervoice.wire.serve import assistant_turn
 
-__all__ = ["DESK", "StoredInteraction", "stored"]
+__all__ = ["SERVER", "StoredInteraction", "stored"]
 
 _STORED = re.compile(r"/interactions/(v1_\w+)$")
 _NOT_FOUND = refused("Requested entity was not found.", status=404)
@@ -133,7 +133,7 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**step, "signature": seal} if seal else step
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=is_on,
     check=check,
     parts=parts,

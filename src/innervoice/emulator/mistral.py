@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from innervoice.canon.parts import Part
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.emulator.seals import digest
 from innervoice.emulator.unsealed import parts_with_ids
 from innervoice.wire.json_access import as_dict, as_list
@@ -15,7 +15,7 @@ from innervoice.wire.mistral import DIALECT
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
-__all__ = ["DESK"]
+__all__ = ["SERVER"]
 
 
 def _is_on(call: EmulatedCall) -> bool:
@@ -37,7 +37,7 @@ def _parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     return parts_with_ids(call, draft, lambda position: digest([call.number, position])[:9])
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=_is_on,
     check=_check,
     parts=_parts,

@@ -13,7 +13,7 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Thinking, is_inline
 from innervoice.canon.request import Request, Wire
 from innervoice.catalog.targets import target_of
-from innervoice.emulator.desk import desk_of
+from innervoice.emulator.dialect_server import server_for
 from innervoice.planning.encode import encode
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -44,7 +44,7 @@ def _part(part: Part, dialect: str) -> Part | None:
     if isinstance(part, Thinking) and not is_inline(part):
         if part.origin and part.origin.dialect == dialect:
             return part
-        block = desk_of(dialect).carried(part.text, _seal(part))
+        block = server_for(dialect).carried(part.text, _seal(part))
         return part.replace(origin=Origin(dialect=dialect, block=block)) if block else None
     if part.origin is None or part.origin.dialect == dialect:
         return part

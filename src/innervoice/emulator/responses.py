@@ -9,9 +9,9 @@ from urllib.parse import unquote, urlsplit
 
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall, ServerMemory
-from innervoice.emulator.desk import Desk
+from innervoice.emulator.dialect_server import DialectServer
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -21,7 +21,7 @@ from innervoice.wire.responses.serve import response_body
 from innervoice.wire.rules import refused
 from innervoice.wire.serve import assistant_turn, openai_error
 
-__all__ = ["DESK", "Stored", "stored"]
+__all__ = ["SERVER", "Stored", "stored"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _STORED = re.compile(r"/responses/(resp_\w+)$")
@@ -262,7 +262,7 @@ def _carried(text: str, seal: str) -> dict[str, Any] | None:
     return {**item, "encrypted_content": seal} if seal else item
 
 
-DESK = Desk(
+SERVER = DialectServer(
     is_on=is_on,
     check=check,
     parts=parts,

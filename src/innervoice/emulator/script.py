@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Tool
-from innervoice.emulator.brain import AnswerDraft, words_of
+from innervoice.emulator.scripted_model import AnswerDraft, words_of
 from innervoice.errors import UsageError
 
 __all__ = ["Script", "draft_of", "script_from"]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from innervoice.canon.parts import Part, Thinking
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import arguments_of
 from innervoice.wire.refusals import Refusal
 

@@ -28,10 +28,10 @@ from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.byte_path import whole_frames
+from innervoice.gateway.client_request import Attempt
+from innervoice.gateway.client_requests import AnyClientRequest, ForwardedRequest, TranslatedRequest
 from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.listings import estimated_usage
-from innervoice.gateway.passage import Attempt
-from innervoice.gateway.passages import AnyPassage, KnownPassage, TranslatedPassage
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -82,13 +82,13 @@ def silent_ping(media_type: str, dialect: str) -> bytes:
 
 
 def answer_for(
-    passage: AnyPassage, attempt: Attempt, exchange: GatewayExchange, estimate: int
+    passage: AnyClientRequest, attempt: Attempt, exchange: GatewayExchange, estimate: int
 ) -> ClientAnswer:
     """Chooses how the answer of an exchange is sent back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()
         return BytesAnswer(passage, exchange)
-    assert not isinstance(passage, KnownPassage), (
+    assert not isinstance(passage, ForwardedRequest), (
         "a known passage is forwarded as bytes, and its answer is sent back as bytes"
     )
     if passage.stream:
@@ -118,7 +118,7 @@ class StreamedAnswer(_TranslatedAnswer):
     """Events in the client's dialect, as soon as they are settled."""
 
     def __init__(
-        self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
+        self, passage: TranslatedRequest, exchange: GatewayExchange, estimate: int
     ) -> None:
         super().__init__(exchange, estimate)
         front = passage.front
@@ -195,7 +195,7 @@ class WholeAnswer(_TranslatedAnswer):
     media_type = "application/json"
 
     def __init__(
-        self, passage: TranslatedPassage, exchange: GatewayExchange, estimate: int
+        self, passage: TranslatedRequest, exchange: GatewayExchange, estimate: int
     ) -> None:
         super().__init__(exchange, estimate)
         self._passage = passage
@@ -239,7 +239,7 @@ class WholeAnswer(_TranslatedAnswer):
 class BytesAnswer:
     """The upstream's own bytes."""
 
-    def __init__(self, passage: AnyPassage, exchange: GatewayExchange) -> None:
+    def __init__(self, passage: AnyClientRequest, exchange: GatewayExchange) -> None:
         front = passage.front
         row = dialect_named(front.dialect)
         self._passage = passage
@@ -354,7 +354,7 @@ def _object_of(frame: Frame, member: str | None) -> dict[str, Any] | None:
 class _Sealing:
     """Seals parts for the client, each once: a writer may ask for the same part twice."""
 
-    def __init__(self, passage: TranslatedPassage) -> None:
+    def __init__(self, passage: TranslatedRequest) -> None:
         self._passage = passage
         self._last: tuple[Part, str | None] | None = None
 

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import ANYBODY, Caller, check_model
+from innervoice.gateway.client_requests import ClientRequests
 from innervoice.gateway.client_stream import Receive, Send, reply
 from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
 from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.limits import check_head, check_host, checked_body
 from innervoice.gateway.listings import counted, looked_up
-from innervoice.gateway.passages import Passages
 from innervoice.gateway.quotas import Underway
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import FollowedRequest
@@ -145,7 +145,7 @@ class Application:
         underway: Underway | None = None
         logged: FollowedRequest | None = None
         try:
-            passages = Passages(gateway, front, body, report, incoming.headers)
+            passages = ClientRequests(gateway, front, body, report, incoming.headers)
             if gateway.request_log is not None:
                 logged = gateway.request_log.begin(report, body, incoming.headers)
             check_model(caller, passages.name)

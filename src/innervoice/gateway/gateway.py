@@ -15,6 +15,8 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
+from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.client_requests import AnyClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
 from innervoice.gateway.grown_requests import GrownRequests
@@ -22,8 +24,6 @@ from innervoice.gateway.journal import Journal
 from innervoice.gateway.known_requests import KnownRequests
 from innervoice.gateway.limits import Limits
 from innervoice.gateway.metrics import Metrics
-from innervoice.gateway.passage import Passage
-from innervoice.gateway.passages import AnyPassage
 from innervoice.gateway.quotas import Quotas, SharedCounts
 from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
@@ -161,7 +161,7 @@ class Gateway:
 
     # ---- the store -----------------------------------------------------------------------------
 
-    async def found(self, passage: Passage) -> FoundTurns:
+    async def found(self, passage: ClientRequest) -> FoundTurns:
         """The stored turns that a request may contain."""
         report, wanted = passage.report, passage.wanted
         if self.keeps(report) == "off":
@@ -174,7 +174,7 @@ class Gateway:
             report.store = "degraded"
         return turns.turns
 
-    async def remember(self, passage: AnyPassage, response: Response) -> None:
+    async def remember(self, passage: AnyClientRequest, response: Response) -> None:
         """Stores the turn of an answer."""
         report, message = passage.report, response.message
         keeps = self.keeps(report)

@@ -39,7 +39,7 @@ from innervoice.planning.prefix import Prefix
 from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
-    from innervoice.gateway.passage import Attempt
+    from innervoice.gateway.client_request import Attempt
     from innervoice.gateway.report import Report
     from innervoice.gateway.routes import Candidate
 

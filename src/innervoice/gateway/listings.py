@@ -21,9 +21,9 @@ from innervoice.client.auth import Outgoing
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import Caller, check_model
+from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.endpoints import Front
 from innervoice.gateway.errors import unknown_model
-from innervoice.gateway.passage import Passage
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_dict, as_text
@@ -269,7 +269,7 @@ async def counted(
     value = as_dict(inner) if isinstance(inner, dict) else value
     report = gateway.new_report(caller, front.dialect)
     whole = Front(front.dialect, "answer", front.model, stream=False)
-    passage = Passage(
+    passage = ClientRequest(
         whole, body, value, report=report, secret=gateway.lookup_key, sealer=gateway.sealer
     )
     check_model(caller, passage.name)

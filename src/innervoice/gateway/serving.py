@@ -28,12 +28,18 @@ from innervoice.errors import (
     TransportError,
 )
 from innervoice.gateway.answers import ClientAnswer, answer_for
+from innervoice.gateway.client_request import Attempt, ClientRequest
+from innervoice.gateway.client_requests import (
+    AnyClientRequest,
+    AppendedRequest,
+    ClientRequests,
+    ForwardedRequest,
+    Step,
+)
 from innervoice.gateway.client_stream import ClientStream, Send
 from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
 from innervoice.gateway.listings import estimated_usage, unfinished_usage
-from innervoice.gateway.passage import Attempt, Passage
-from innervoice.gateway.passages import AnyPassage, GrownPassage, KnownPassage, Passages, Step
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.routes import Candidate, Route
@@ -57,7 +63,7 @@ class Serving:
     def __init__(
         self,
         gateway: Gateway,
-        passages: Passages,
+        passages: ClientRequests,
         report: Report,
         headers: Mapping[str, str],
         send: Send,
@@ -223,7 +229,7 @@ class Serving:
             await self._stream.fail(answer.fail(_STOPPED))
 
     def _exchange_for(
-        self, passage: AnyPassage, attempt: Attempt, *, is_last: bool
+        self, passage: AnyClientRequest, attempt: Attempt, *, is_last: bool
     ) -> GatewayExchange:
         server = self._gateway.config.server
         forwarded = passed_on(
@@ -244,7 +250,7 @@ class Serving:
             body=attempt.sent,
         )
         exchange.added = attempt.members
-        if isinstance(passage, Passage):
+        if isinstance(passage, ClientRequest):
             exchange.on_refused = partial(passage.refuse, attempt.candidate)
         return exchange
 
@@ -297,11 +303,11 @@ class Serving:
         return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()
 
 
-def _must_be_read(passage: AnyPassage, error: InnervoiceError) -> bool:
+def _must_be_read(passage: AnyClientRequest, error: InnervoiceError) -> bool:
     """Whether a request that was not read completely is refused for its content."""
-    if isinstance(passage, GrownPassage):
+    if isinstance(passage, AppendedRequest):
         return isinstance(error, ProviderError) and error.status == 400
-    return isinstance(passage, KnownPassage) and is_about_reasoning(str(error))
+    return isinstance(passage, ForwardedRequest) and is_about_reasoning(str(error))
 
 
 def _may_go_elsewhere(error: InnervoiceError) -> bool:

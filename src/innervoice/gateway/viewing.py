@@ -167,7 +167,7 @@ class Viewing:
             raise Refused(Refusal(text=_NOT_INSTALLED, status=501)) from None
         settings = import_module("innervoice.view.server").Settings()
         log.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return app.create_app(shelf.Shelf([log.folder]), settings)
+        return app.create_app(shelf.Library([log.folder]), settings)
 
 
 def _cookie_name(scope: dict[str, Any]) -> str:

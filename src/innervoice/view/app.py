@@ -26,7 +26,7 @@ from innervoice.view.assets import PAGE, asset, media_type, names
 from innervoice.view.comparing import request_diff, turn_diff
 from innervoice.view.export import export_file
 from innervoice.view.guard import Guard
-from innervoice.view.library import NotOnShelfError, Shelf
+from innervoice.view.library import Library, NotOnShelfError
 from innervoice.view.live import Live
 from innervoice.view.plans import plan_view
 from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
@@ -45,8 +45,8 @@ _MOST_TEXT = 2_000_000
 _MOST_SOURCES = 100
 
 
-def create_app(shelf: Shelf, settings: Settings) -> Starlette:
-    """An application that shows the sources of a shelf."""
+def create_app(shelf: Library, settings: Settings) -> Starlette:
+    """An application that shows the sources of a library."""
     threads = Threads()
     live = Live(shelf, threads)
     pages = _Pages(shelf, settings, live, threads)
@@ -81,7 +81,7 @@ def create_app(shelf: Shelf, settings: Settings) -> Starlette:
 class _Pages:
     """The handler of each path; everything that reads files runs in a thread."""
 
-    def __init__(self, shelf: Shelf, settings: Settings, live: Live, threads: Threads) -> None:
+    def __init__(self, shelf: Library, settings: Settings, live: Live, threads: Threads) -> None:
         self._shelf = shelf
         self._settings = settings
         self._live = live
@@ -268,7 +268,7 @@ _PATIENCE = 10.0
 """Seconds that a search may take."""
 
 
-def search(shelf: Shelf, query: str, within: str | None = None) -> SearchResult:
+def search(shelf: Library, query: str, within: str | None = None) -> SearchResult:
     """Searches one conversation after the other; `within` is the id of a conversation or of a source."""
     hits: list[Hit] = []
     if not query.strip():

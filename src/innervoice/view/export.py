@@ -25,7 +25,7 @@ from innervoice.show.markdown import literal
 from innervoice.show.policy import Policy, check_policy, thought_about
 from innervoice.sources.conversation import Turn
 from innervoice.view.assets import PAGE, asset
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.row_types import About, Fact, Head, Row, Rows
 from innervoice.view.rows import whole_text
 
@@ -78,7 +78,7 @@ def form_of(file: str) -> Form:
     raise UsageError(f"expected a file that ends with {', '.join(_ENDINGS)}, not {file!r}")
 
 
-def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
+def export_of(shelf: Library, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
     """All conversations of a source as a file, as far as the form supports them."""
     ids, sentences = _of_source(shelf, id)
     match form:
@@ -96,7 +96,7 @@ def export_of(shelf: Shelf, id: str, form: Form, show: Policy) -> ExportedFile: 
     return ExportedFile("", _TYPES[form], data, sentences)
 
 
-def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
+def export_file(shelf: Library, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
     """A conversation as a file with a name; the HTML file also has its subagents."""
     policy = _policy(show)
     title = shelf.head(id)["title"]
@@ -117,7 +117,7 @@ def export_file(shelf: Shelf, id: str, form: str, show: str) -> ExportedFile:  #
     return ExportedFile(name + ending, _TYPES[form], data)
 
 
-def export_html(shelf: Shelf, ids: Sequence[str], show: Policy) -> bytes:
+def export_html(shelf: Library, ids: Sequence[str], show: Policy) -> bytes:
     """The page with these conversations; the first one is shown."""
     conversations: dict[str, Rows] = {}
     for id_ in ids:
@@ -139,7 +139,7 @@ def export_html(shelf: Shelf, ids: Sequence[str], show: Policy) -> bytes:
     return page_with(about, conversations).encode()
 
 
-def export_markdown(shelf: Shelf, ids: Sequence[str], show: Policy) -> bytes:
+def export_markdown(shelf: Library, ids: Sequence[str], show: Policy) -> bytes:
     """The conversations as Markdown, one after the other."""
     blocks = []
     for id_ in ids:
@@ -152,12 +152,12 @@ def export_markdown(shelf: Shelf, ids: Sequence[str], show: Policy) -> bytes:
     return ("\n\n".join(filter(None, blocks)) + "\n").encode("utf-8", "replace")
 
 
-def export_json(shelf: Shelf, id: str, show: Policy) -> bytes:  # noqa: A002
+def export_json(shelf: Library, id: str, show: Policy) -> bytes:  # noqa: A002
     """The messages, to be read back by `from_json`; without seals, so none of them can be sent back as sealed."""
     return to_json(messages_for_file(shelf.conversation(id).messages, show))
 
 
-def with_subagents(shelf: Shelf, id: str) -> list[str]:  # noqa: A002
+def with_subagents(shelf: Library, id: str) -> list[str]:  # noqa: A002
     """A conversation and those that it started."""
     head = shelf.head(id)
     ids = [head["id"]]
@@ -167,7 +167,7 @@ def with_subagents(shelf: Shelf, id: str) -> list[str]:  # noqa: A002
     return ids
 
 
-def _of_source(shelf: Shelf, id: str) -> tuple[list[str], tuple[str, ...]]:  # noqa: A002
+def _of_source(shelf: Library, id: str) -> tuple[list[str], tuple[str, ...]]:  # noqa: A002
     head = shelf.head(id)
     ids = [lane["id"] for lane in head["lanes"]]
     total = head.get("lanes_total", len(ids))
@@ -181,7 +181,7 @@ def _policy(show: str) -> Policy:
     return cast("Policy", show)
 
 
-def _whole_rows(shelf: Shelf, id: str) -> list[Row]:  # noqa: A002
+def _whole_rows(shelf: Library, id: str) -> list[Row]:  # noqa: A002
     """The rows with all of their text: a file cannot load the rest."""
     conversation = shelf.conversation(id)
     rows = []

@@ -26,7 +26,7 @@ from innervoice.view.row_types import Fact, Head, Row, SourceItem, SourceList, T
 from innervoice.view.rows import head_facts, rows_of
 from innervoice.view.wording import fact, moment
 
-__all__ = ["BoundedCache", "NotOnShelfError", "Shelf", "bytes_of_conversation", "bytes_of_rows"]
+__all__ = ["BoundedCache", "Library", "NotOnShelfError", "bytes_of_conversation", "bytes_of_rows"]
 
 _POSITIONS = 24 << 20
 _CONVERSATIONS = 24 << 20
@@ -49,7 +49,7 @@ class _Opened(NamedTuple):
     stamp: Stamp
 
 
-class Shelf:
+class Library:
     """Sources in the given paths, and from standard input."""
 
     def __init__(self, paths: Sequence[Path | str], piped: bytes | None = None) -> None:

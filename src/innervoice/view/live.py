@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.places import Stamp
 from innervoice.view.row_types import Growth, Head, Row
 from innervoice.view.threads import Threads
@@ -127,9 +127,9 @@ class _Channel:
 
 
 class Live:
-    """The channels of a shelf."""
+    """The channels of a library."""
 
-    def __init__(self, shelf: Shelf, threads: Threads | None = None) -> None:
+    def __init__(self, shelf: Library, threads: Threads | None = None) -> None:
         self._shelf = shelf
         self._threads = threads or Threads()
         self._channels: OrderedDict[str, _Channel] = OrderedDict()

@@ -10,7 +10,7 @@ from starlette.applications import Starlette
 from innervoice.local_server import FAREWELL, LocalServer, bound_socket
 from innervoice.view.app import create_app
 from innervoice.view.guard import is_loopback, new_token
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.settings import Settings
 
 __all__ = ["ViewServer", "bound_socket", "first_address", "guarded", "run"]
@@ -35,7 +35,7 @@ def first_address(listening: socket.socket, settings: Settings) -> str:
     return f"http://{name}:{port}/?token={settings.token}"
 
 
-def run(listening: socket.socket, shelf: Shelf, settings: Settings) -> None:
+def run(listening: socket.socket, shelf: Library, settings: Settings) -> None:
     """Serves until interrupted; open streams have a second to end."""
     _Server(shelf, settings).run(sockets=[listening])
 
@@ -43,7 +43,7 @@ def run(listening: socket.socket, shelf: Shelf, settings: Settings) -> None:
 class _Server(uvicorn.Server):
     """Ends the streams of listeners before it waits for them."""
 
-    def __init__(self, shelf: Shelf, settings: Settings) -> None:
+    def __init__(self, shelf: Library, settings: Settings) -> None:
         self._app = create_app(shelf, settings)
         super().__init__(_config(self._app))
 
@@ -67,7 +67,7 @@ def _config(app: Starlette) -> uvicorn.Config:
 class ViewServer(LocalServer):
     """A viewer in a thread, on a free port of this machine, for the time of a `with` block."""
 
-    def __init__(self, shelf: Shelf, settings: Settings | None = None) -> None:
+    def __init__(self, shelf: Library, settings: Settings | None = None) -> None:
         self.settings = guarded(settings or Settings(), "127.0.0.1")
         super().__init__(_Server(shelf, self.settings))
         self.first_address = first_address(self.socket, self.settings)

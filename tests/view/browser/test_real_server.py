@@ -9,7 +9,7 @@ from innervoice.emulator.core import Emulator
 from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.request_log import EmulatorLog
 from innervoice.sources.opening import _readers, open_source
-from innervoice.view.library import Shelf
+from innervoice.view.library import Library
 from innervoice.view.rows import rows_of
 from innervoice.view.server import ViewServer
 from sources.made_sessions import MADE, inspect_zip, opencode_database
@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 def opened(page, paths):
     """The viewer of some paths, with a page that shows it."""
-    server = ViewServer(Shelf(paths)).__enter__()
+    server = ViewServer(Library(paths)).__enter__()
     page.goto(server.first_address)
     return server
 

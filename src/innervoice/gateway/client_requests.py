@@ -10,13 +10,13 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
+from innervoice.gateway.client_request import Attempt, ClientRequest, sealed_for
 from innervoice.gateway.endpoints import Front
 from innervoice.gateway.grown_requests import GrownWay
 from innervoice.gateway.headers import STORE, asked_betas, known_betas
 from innervoice.gateway.known_requests import KnownWay, SplitRequest
 from innervoice.gateway.limits import checked_body
 from innervoice.gateway.listings import estimate
-from innervoice.gateway.passage import Attempt, Passage, sealed_for
 from innervoice.gateway.report import Report
 from innervoice.gateway.response_state import ResponseState, WholeInput
 from innervoice.memory.envelopes import EnvelopeSealer, Handle, handles_of
@@ -30,14 +30,20 @@ if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
     from innervoice.gateway.routes import Candidate, Route
 
-__all__ = ["AnyPassage", "GrownPassage", "KnownPassage", "Passages", "TranslatedPassage"]
+__all__ = [
+    "AnyClientRequest",
+    "AppendedRequest",
+    "ClientRequests",
+    "ForwardedRequest",
+    "TranslatedRequest",
+]
 
 
 _LARGE = 256 * 1024
 """Bytes of a request from which on reading and writing it takes longer than a stream of another client should wait."""
 
 
-class KnownPassage:
+class ForwardedRequest:
     """A request that goes on as it came, unread."""
 
     def __init__(self, split: SplitRequest, way: KnownWay, report: Report) -> None:
@@ -55,7 +61,7 @@ class KnownPassage:
         return (record[0], [*record[1], *self.turn_keys]) if record else None
 
 
-class GrownPassage:
+class AppendedRequest:
     """A request of which only what is new is read and written."""
 
     def __init__(
@@ -84,20 +90,20 @@ class GrownPassage:
         return sealed_for(part, self._sealer, self.front, self.report)
 
 
-TranslatedPassage: TypeAlias = Passage | GrownPassage
+TranslatedRequest: TypeAlias = ClientRequest | AppendedRequest
 Result = TypeVar("Result")
 
-AnyPassage: TypeAlias = Passage | KnownPassage | GrownPassage
+AnyClientRequest: TypeAlias = ClientRequest | ForwardedRequest | AppendedRequest
 
 
 class Step(NamedTuple):
     """A request on its way to one candidate."""
 
-    passage: AnyPassage
+    passage: AnyClientRequest
     attempt: Attempt
 
 
-class Passages:
+class ClientRequests:
     """The ways of one request."""
 
     def __init__(
@@ -111,9 +117,9 @@ class Passages:
         self._gateway = gateway
         self._headers = headers
         self._front, self._body, self._report = front, body, report
-        self._read: Passage | None = None
+        self._read: ClientRequest | None = None
         self._value: dict[str, Any] = {}
-        self._expanded: tuple[WholeInput, Passage] | None = None
+        self._expanded: tuple[WholeInput, ClientRequest] | None = None
         self.state: ResponseState | None = None
         """What the request has to do with stored responses; None in APIs without them."""
         self.estimate = 0
@@ -176,7 +182,7 @@ class Passages:
             if way is not None:
                 betas = self._tell(candidate, way)
                 attempt = Attempt(candidate, way.request, way.wire, way.body, betas)
-                return Step(KnownPassage(split, way, self._report), attempt)
+                return Step(ForwardedRequest(split, way, self._report), attempt)
             if (grown := self._grown(split, candidate)) is not None:
                 return grown
         if self._read is None:
@@ -185,7 +191,7 @@ class Passages:
         assert passage is not None
         return Step(passage, await self._attempt(passage, candidate, route))
 
-    async def _attempt(self, passage: Passage, candidate: Candidate, route: Route) -> Attempt:
+    async def _attempt(self, passage: ClientRequest, candidate: Candidate, route: Route) -> Attempt:
         """What is sent of a request that was read."""
         if not passage.is_restored:
             turns = await self._gateway.found(passage)
@@ -216,7 +222,7 @@ class Passages:
         report.count(way.counts)
         report.plan, report.notes = (), list(way.notes)
         attempt = Attempt(candidate, way.request, way.wire, None, betas, grown=way)
-        passage = GrownPassage(split, way, report, gateway.sealer)
+        passage = AppendedRequest(split, way, report, gateway.sealer)
         if self.state is not None:
             passage.echo = self.state.echo
         return Step(passage, attempt)
@@ -232,7 +238,7 @@ class Passages:
         state.check(attempt)
         return Step(passage, attempt)
 
-    def _with(self, whole: WholeInput, state: ResponseState) -> Passage:
+    def _with(self, whole: WholeInput, state: ResponseState) -> ClientRequest:
         """The request as one that brings the whole conversation; the last one is kept, for candidates mostly need the same."""
         if self._expanded is None or self._expanded[0].items != whole.items:
             passage = self._passage(*state.expanded(self._value, whole), whole.turns)
@@ -259,12 +265,12 @@ class Passages:
         passage, attempt, split = step.passage, step.attempt, self._split
         if split is None or (self.state and not self.state.is_plain):
             return
-        if not attempt.is_bytes or isinstance(passage, GrownPassage):
+        if not attempt.is_bytes or isinstance(passage, AppendedRequest):
             if self._gateway.keeps(self._report) != "off":
                 self._gateway.grown.learn(split, attempt, answer, self.estimate)
             return
         requests = self._gateway.known
-        if isinstance(passage, Passage):
+        if isinstance(passage, ClientRequest):
             start = ConversationDigest(
                 self._report.tenant, self._gateway.lookup_key, passage.request.system
             )
@@ -282,10 +288,10 @@ class Passages:
 
     def _passage(
         self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
-    ) -> Passage:
+    ) -> ClientRequest:
         gateway = self._gateway
         self.estimate = estimate(value)
-        passage = Passage(
+        passage = ClientRequest(
             self._front,
             body,
             value,

@@ -1,6 +1,6 @@
 """The part of the emulator that differs by dialect: how reasoning is sealed, when a model reasons, and where the reasoning goes.
 
-A dialect's desk is the module of `emulator/` with the name of the dialect's folder in `wire/`; it exports `DESK`.
+A dialect's server is the module of `emulator/` with the name of the dialect's folder in `wire/`; it exports `SERVER`.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
-from innervoice.emulator.brain import AnswerDraft
 from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["Desk", "desk_of"]
+__all__ = ["DialectServer", "server_for"]
 
 
 def _same_body(body: dict[str, Any]) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _no_place(_text: str, _seal: str) -> dict[str, Any] | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Desk:
+class DialectServer:
     """The functions of one dialect's desk."""
 
     is_on: Callable[[EmulatedCall], bool]
@@ -73,7 +73,7 @@ class Desk:
     )
 
 
-def desk_of(dialect: str) -> Desk:
+def server_for(dialect: str) -> DialectServer:
     """The desk of a dialect."""
-    desk: Desk = import_module(f"innervoice.emulator.{dialect_named(dialect).folder}").DESK
+    desk: DialectServer = import_module(f"innervoice.emulator.{dialect_named(dialect).folder}").SERVER
     return desk

@@ -45,7 +45,7 @@ from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["Attempt", "Passage", "sealed_for"]
+__all__ = ["Attempt", "ClientRequest", "sealed_for"]
 
 _WARNINGS = frozenset(
     {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
@@ -91,7 +91,7 @@ class Attempt(NamedTuple):
         return self.body is not None
 
 
-class Passage:
+class ClientRequest:
     """One request of a client."""
 
     def __init__(
