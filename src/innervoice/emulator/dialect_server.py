@@ -75,5 +75,7 @@ class DialectServer:
 
 def server_for(dialect: str) -> DialectServer:
     """The desk of a dialect."""
-    desk: DialectServer = import_module(f"innervoice.emulator.{dialect_named(dialect).folder}").SERVER
+    desk: DialectServer = import_module(
+        f"innervoice.emulator.{dialect_named(dialect).folder}"
+    ).SERVER
     return desk
