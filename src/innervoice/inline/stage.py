@@ -213,12 +213,8 @@ class InlineStage:
             at = self._number(staged)
             group.parts.append(staged)
             delta = TextDelta if type(part) is Text else ThinkingDelta
-            beginning = _BEGUN if type(part) is Thinking else begun
-            out += (
-                PartStart(at, part.type, beginning),
-                delta(at, content_of(part)),
-                PartEnd(at, part),
-            )
+            first = _BEGUN if type(part) is Thinking else begun
+            out += (PartStart(at, part.type, first), delta(at, content_of(part)), PartEnd(at, part))
         return True
 
     def _pass_on(self, wire: int, events: list[Event], out: list[Event]) -> None:
