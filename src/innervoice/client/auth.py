@@ -2,7 +2,7 @@
 
 A key comes from the arguments of the client, or else from the environment variables of the host's row, in their order. Without a
 key, an AWS host uses static AWS keys, or else the credentials that botocore finds; a Google host uses google-auth. These two packages
-are extras, imported only when needed. An IBM host gets a token for the key (`token_exchange.py`).
+are extras, imported only when needed. An IBM host gets a token for the key (below).
 
 The key of one provider is never sent to another: `api_key` belongs to `provider`, or to the base URLs that the caller passed.
 """

@@ -8,7 +8,7 @@ byte, as prompt caches and bound reasoning require.
 
 This is done where the new messages cannot change anything before them: the client sends the answer as it got it, and only results of its
 calls follow. A new question moves the place where the open turn begins, on which rules depend: then the whole request is read
-(`passage.py`), once.
+(`client_request.py`), once.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 When a request went through on the byte path, its settings are known to need no change, and so is its conversation up to its end. The next
 request of the conversation adds the answer and something new. Only these are read: if the answer is complete, as the client got it, and
-the rest needs no change either, the whole body is forwarded. In any other case the whole request is read (`passage.py`).
+the rest needs no change either, the whole body is forwarded. In any other case the whole request is read (`client_request.py`).
 
     body ──► members and messages, unread ──► settings known? beginning known? ──► read the new messages ──► the same bytes
 

@@ -1,6 +1,6 @@
 """What a client carries for the gateway in the opaque member of a part of its own dialect: the original part, compressed, encrypted and bound to its owner.
 
-    base64( the part's JSON, or a handle, sealed as in `sealing.py` )
+    base64( the part's JSON, or a handle, sealed as in `sealed_store.py` )
 
 It is bound to the tenant, the client's dialect and the kind of part that carries it, so an envelope of another tenant, or one that was
 moved to another place, cannot be opened. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.

@@ -1,6 +1,6 @@
 """Items that only the gateway's key opens, in any store.
 
-They are compressed, and bound to their tenant, kind and id (`sealing.py`): one that was moved to another place cannot be opened. An item
+They are compressed, and bound to their tenant, kind and id (below): one that was moved to another place cannot be opened. An item
 that cannot be opened is treated as missing.
 """
 

@@ -2,7 +2,7 @@
 
 LangChain adds chunks up: texts with the same index are joined, dicts are merged, and nothing can be taken back. So text is
 passed on as it arrives, and the extras of every block come with the last chunk, when every part is final. A block whose text
-turned out to be something else is marked as withdrawn, and the last chunk removes it from the sum (`chunk_sums.py`). This happens
+turned out to be something else is marked as withdrawn, and the last chunk removes it from the sum (`LastChunk`). This happens
 with unknown models that omit the opening tag of their reasoning.
 """
 

@@ -1,6 +1,6 @@
 """Items in a SQLite file, which several processes on one machine may share.
 
-Reads and writes have separate threads: `sqlite_threads.py`. Deleted data is overwritten, in the file and in its log.
+Reads and writes have separate threads: below. Deleted data is overwritten, in the file and in its log.
 """
 
 from __future__ import annotations
@@ -333,7 +333,7 @@ def _is_locked(error: BaseException) -> bool:
 
 # ---- A SQLite file of items: its tables, how it is opened, and how a damaged one is handled.
 #
-# Tenants have numbers, and sums that are updated with every change. An item's data is stored separately, at its `place`: `sqlite_pieces.py`.
+# Tenants have numbers, and sums that are updated with every change. An item's data is stored separately, at its `place`: `sqlite_items.py`.
 # Its keys are also packed into the item, so that they are found again when it is deleted.
 
 
