@@ -17,8 +17,8 @@ from typing import Any
 
 from in_process import CannedAnswer, Upstream, asked
 from innervoice.gateway.app import Gateway, create_app
+from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.grown_requests import GrownRequests
 from innervoice.gateway.server import _loop_factory
 
 _WORDS = ("alpha", "beta", "gamma", "delta", "file", "line", "def", "return")
@@ -46,7 +46,7 @@ def calls() -> Upstream:
     return Upstream(answer)
 
 
-class Nothing(GrownRequests):
+class Nothing(AppendedRequests):
     """Nothing of what was sent is kept."""
 
     def find(self, *_: Any) -> None:
@@ -62,10 +62,10 @@ async def timed(app: Any, body: bytes) -> tuple[Any, float]:
     return json.loads(b"".join(pieces)), seconds
 
 
-async def measured(size: int, grown: GrownRequests) -> tuple[int, float, float]:
+async def measured(size: int, appended: AppendedRequests) -> tuple[int, float, float]:
     """The bytes of the last request, the median time of the last steps, and the best."""
     gateway = Gateway(GatewayConfig(), {"GEMINI_API_KEY": "any"}, http=calls())
-    gateway.grown = grown
+    gateway.appended = appended
     app, draw = create_app(gateway), random.Random(1)
     schema = {"type": "object", "properties": {"path": {"type": "string"}}}
     tools = [{"name": f"read{number or ''}", "description": "Reads a file. " * 20, "input_schema": schema} for number in range(12)]  # fmt: skip
@@ -90,9 +90,9 @@ def main() -> None:
     options.add_argument("--sizes", type=int, nargs="+", default=[50_000, 400_000])
     for size in options.parse_args().sizes:
         told = {}
-        for title, grown in (("with", GrownRequests()), ("without", Nothing())):
+        for title, appended in (("with", AppendedRequests()), ("without", Nothing())):
             with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-                count, median, best = runner.run(measured(size, grown))
+                count, median, best = runner.run(measured(size, appended))
             told[title] = best
             print(f"{count / 1000:6.0f} kB  {title:8} {median * 1000:7.2f} ms median  {best * 1000:7.2f} ms best")  # fmt: skip
         print(f"           ratio    {told['without'] / told['with']:7.1f}")

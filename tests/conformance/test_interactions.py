@@ -6,7 +6,7 @@ import pytest
 
 import innervoice as iv
 from conformance.test_written_answers import body_of, exchanges
-from innervoice.memory.restoring import seals_of
+from innervoice.conversation.turns import seals_of
 from shared import SHARED, needs_shared
 
 DIALECT = "gemini-interactions"

@@ -240,7 +240,7 @@ def test_g06_a_block_with_nothing_but_a_signature(name, way, stream):
     Elsewhere: they are dropped as empty on the way out, or on the way in with every request
     (https://github.com/BerriAI/litellm/pull/38809, https://github.com/BerriAI/litellm/issues/41361).
     Here: empty text with a seal is content, as bytes and read and written again.
-    Seen failing: ClientRequest dropping thinking without text; the byte path off.
+    Seen failing: RewrittenRequest dropping thinking without text; the byte path off.
     """
     served = watched(CAPPED)
     path, body = body_of("anthropic", name, [iv.user(QUESTION)], stream=stream, tools=TOOLS, max_tokens=8000)  # fmt: skip

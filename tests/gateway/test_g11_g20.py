@@ -378,7 +378,7 @@ def test_g18_what_was_removed_is_counted():
 
     Elsewhere: nothing tells of a removal (every gateway read).
     Here: it counts what was sent in the end, by the rule H8.
-    Seen failing: ClientRequest.refuse without Report.leave_out; Serving with the header of the first try.
+    Seen failing: RewrittenRequest.refuse without Report.leave_out; Serving with the header of the first try.
     """
     client = loop(watched(), "anthropic", SONNET)
     served = watched()

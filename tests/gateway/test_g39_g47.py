@@ -273,7 +273,7 @@ def test_g41_before_the_first_byte_it_is(behind, stream):
 
     Elsewhere: a failed connection is an error of the client.
     Here: two tries at the first, the next one answers; all of it is noted.
-    Seen failing: ClientRequest._report dropping the note of the move.
+    Seen failing: RewrittenRequest._report dropping the note of the move.
     """
     data = recorded(behind)
     if not stream:
@@ -411,7 +411,7 @@ def test_g44_settings_that_do_not_fit_together(model, odd):
 
     Elsewhere: sub-agents send thinking disabled and an effort, which is a 400 at DeepSeek; forced tools beside thinking are, too.
     Here: settled by the model's row, with notes; off stays off where the model can be off.
-    Seen failing: ClientRequest._is_changed without _SETTINGS.
+    Seen failing: RewrittenRequest._is_changed without _SETTINGS.
     """
     served = Served()
     reply = served.ask("POST", "/v1/messages", _messages(model=model, **ODD[odd]))

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +13,7 @@ from gateway.situations import ASKED, FOUR, noted, played, serve, sse, words
 from gateway.upstreams import Answer, Scripted
 from innervoice.canon.usage import Usage
 from innervoice.gateway.config import UpstreamSettings
+from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import DIALECTS
 
 BILLING = "x-anthropic-billing-header: cc_version=2.1.325; cch={};"
@@ -362,7 +364,7 @@ def test_g53_a_failed_tool_looks_failed(behind):
 
     Elsewhere: `is_error` is lost, and the model takes the message for a result.
     Here: marked in either way.
-    Seen failing: ClientRequest._fitted without with_marked_errors.
+    Seen failing: RewrittenRequest._fitted without with_marked_errors.
     """
     sent = []
     for failed in (False, True):
@@ -475,9 +477,11 @@ def test_g56_a_turn_costs_its_new_messages(front, monkeypatch):
 
     Elsewhere: all of it is read and written anew with every step of an agent.
     Here: what was sent stays, and what is new is put behind it; counted in lines of Python, since a history of 375 kB is the usual case.
-    Seen failing: GrownRequests.find finding nothing.
+    Seen failing: AppendedRequests.find finding nothing.
     """
-    monkeypatch.setattr("innervoice.gateway.client_request._WORTH_KEEPING", 0)
+    monkeypatch.setattr(
+        "innervoice.gateway.rewritten.LIMITS", replace(LIMITS, appended_from_bytes=0)
+    )
 
     def lines_of_last_step(steps):
         served = Served()

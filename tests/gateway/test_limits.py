@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from gateway.harness import Served
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.limits import Limits, check_head, checked_body
+from innervoice.gateway.incoming import check_head, checked_body
+from innervoice.gateway.limits import Limits
 from innervoice.wire.refusals import Refused
 
 LIMITS = Limits(body_bytes=1000, depth=5, messages=3, header_bytes=500)

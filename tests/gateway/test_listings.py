@@ -11,9 +11,9 @@ import innervoice as iv
 from innervoice.canon.rows import ModelRow
 from innervoice.catalog.lookup import use_overrides
 from innervoice.gateway.endpoints import Front
+from innervoice.gateway.estimates import estimate
 from innervoice.gateway.listings import (
     count_body,
-    estimate,
     model_body,
     models_body,
     shown_model,

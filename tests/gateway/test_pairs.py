@@ -9,7 +9,7 @@ import pytest
 import innervoice as iv
 from gateway.harness import BEHIND, HOMES, QUESTION, Client, Served
 from innervoice.canon.parts import Thinking
-from innervoice.memory.restoring import seals_of
+from innervoice.conversation.turns import seals_of
 from innervoice.wire.dialects import DIALECTS
 
 

@@ -18,7 +18,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.gateway.callers import Budget, Caller
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.listings import unfinished_usage
+from innervoice.gateway.estimates import unfinished_usage
 from innervoice.gateway.quotas import period_at, seconds_until
 from innervoice.memory.stores.ram import RamStore
 

@@ -26,7 +26,8 @@ from innervoice.gateway.errors import (
     too_many_streams,
     unknown_model,
 )
-from innervoice.gateway.limits import Limits, check_head, checked_body
+from innervoice.gateway.incoming import check_head, checked_body
+from innervoice.gateway.limits import Limits
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.refusals import Refusal, Refused
 

@@ -102,7 +102,7 @@ def test_a_restored_seal_that_is_refused_is_left_out_once_and_for_all():
     client = Client(served, "openai-chat", BEHIND["anthropic"], loses=True)
     asyncio.run(client.say(QUESTION))
     served.upstream.emulator = Emulator(b"another key")
-    served.gateway.grown.clear()
+    served.gateway.appended.clear()
     asyncio.run(client.say("What is 2 + 2?"))
     refused = served.upstream.statuses.count(400)
     assert refused >= 1
@@ -123,7 +123,7 @@ def test_what_a_client_carries_of_one_who_was_forgotten_is_its_own():
     answer = asyncio.run(client.turn())
     client.history += [iv.tool_result(call.id, "Sunshine") for call in answer.tool_calls]
     asyncio.run(served.gateway.turns.forget())
-    served.gateway.grown.clear()
+    served.gateway.appended.clear()
     asyncio.run(client.turn())
     assert (1, 1, 0) == (served.reports[-1].kept, served.reports[-1].carried, served.reports[-1].restored)  # fmt: skip
     assert "Sunshine" in json.dumps(served.upstream.requests[-1])

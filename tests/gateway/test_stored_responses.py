@@ -484,8 +484,8 @@ def test_it_is_stored_before_the_end_is_sent(model):
 def test_an_unread_request_is_stored_too(monkeypatch):
     """A program that sends its whole history each time, and stores: all but the first request go on unread."""
     served, ways = watched(), []
-    find = served.gateway.known.find
-    monkeypatch.setattr(served.gateway.known, "find", lambda *given: ways.append(find(*given)) or ways[-1])  # fmt: skip
+    find = served.gateway.forwarded.find
+    monkeypatch.setattr(served.gateway.forwarded, "find", lambda *given: ways.append(find(*given)) or ways[-1])  # fmt: skip
     history = [{"role": "user", "content": QUESTION}]
     caller = Caller(served, GPT)
     for _ in range(3):

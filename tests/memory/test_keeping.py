@@ -4,7 +4,7 @@ import innervoice as iv
 from conformance.test_written_answers import events_of, exchanges
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Text, Thinking
-from innervoice.memory.restoring import seals_of
+from innervoice.conversation.turns import seals_of
 from innervoice.memory.retention import says_more, without_summaries
 from shared import needs_shared
 

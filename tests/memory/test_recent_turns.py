@@ -5,9 +5,9 @@ import threading
 import pytest
 
 import innervoice as iv
+from innervoice.conversation.digest import CROWD
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.restoring import TurnRestorer
-from innervoice.memory.turn_keys import CROWD
 
 SECRET = b"a secret of the test, 32 bytes.."
 

@@ -1,6 +1,6 @@
 """Remembers turns for programs that use Chat Completions: their JSON goes in, the JSON and the stored turns that it shows come out.
 
-`memory/turn_keys.py` and `memory/changed_turns.py` describe how a turn is found again, as in the gateway. One thing is different: a
+`conversation/digest.py` and `memory/changed_turns.py` describe how a turn is found again, as in the gateway. One thing is different: a
 turn with calls is also found if its text was edited or dropped, because a bridge can keep the text and restore the reasoning.
 """
 
@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.conversation.digest import ConversationDigest
+from innervoice.conversation.turns import RenamedCalls, without_blanks
 from innervoice.errors import DecodeError
-from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls
+from innervoice.memory.changed_turns import RecalledTurns
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.restoring import TurnRestorer, record_of
-from innervoice.memory.turn_keys import ConversationDigest, without_blanks
 from innervoice.wire.chat.serve import read_message
 from innervoice.wire.json_access import as_dict, as_list
 
@@ -152,7 +153,7 @@ def with_sent_ids(given: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
         if calls := _ids(original):
             ids.add(calls, _ids(message))
         if ids and as_dict(message).get("tool_call_id"):
-            message = {**message, "tool_call_id": ids.own(message["tool_call_id"])}  # noqa: PLW2901 - the same message, renamed
+            message = {**message, "tool_call_id": ids.host_id(message["tool_call_id"])}  # noqa: PLW2901 - the same message, renamed
         renamed.append(message)
     return renamed
 

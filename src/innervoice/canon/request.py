@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
 from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
@@ -26,7 +27,6 @@ __all__ = ["Foreign", "Mode", "Request", "RequestFields", "Tool", "Wire", "check
 Mode: TypeAlias = Literal["strict", "clamp", "passthrough"]
 Foreign: TypeAlias = Literal["omit", "text"]
 _put = msgspec.structs.force_setattr
-_MODES, _FOREIGN = get_args(Mode), get_args(Foreign)
 
 _KEY_NAME = re.compile(
     r"(?:.*[_-])?(?:key|token|secret|password|signature)|apikey|accesstoken|sig|auth|code",
@@ -113,29 +113,41 @@ class Request(_Head, frozen=True, kw_only=True):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        if isinstance(self.messages, (str, Message)):
-            raise UsageError(
-                "messages must be a list of messages; create one with innervoice.user(text)"
-            )
-        # A response may be appended to the history as it is; its message is used.
-        messages = tuple(
-            item.message if isinstance(item, Response) else item for item in self.messages
+        for name, checked in _CHECKS.items():
+            _put(self, name, checked(getattr(self, name)))
+
+    def replace(self, **changes: Any) -> Self:
+        """The same request with other fields; only these are checked, the others were."""
+        request = copy(self)
+        for name, value in changes.items():
+            check = _CHECKS.get(name)
+            _put(request, name, check(value) if check else value)
+        return request
+
+
+def _messages(messages: Any) -> tuple[Message, ...]:
+    """A response may be appended to the history as it is; its message is used."""
+    if isinstance(messages, (str, Message)):
+        raise UsageError(
+            "messages must be a list of messages; create one with innervoice.user(text)"
         )
-        for message in messages:
-            if not isinstance(message, Message):
-                raise UsageError(f"messages must be Message values, not {type(message).__name__}")
-        _put(self, "messages", messages)
-        if self.base_url is not None:
-            check_base_url(self.base_url)
-        _put(self, "tools", tuple(tools_from(self.tools)) if self.tools else ())
-        _put(self, "reasoning", Reasoning.from_any(self.reasoning))
-        _put(self, "stop", _stops(self.stop))
-        if (limit := self.max_tokens) is not None and (type(limit) is not int or limit < 1):
-            raise UsageError(f"max_tokens must be a number of tokens, 1 or more, not {limit!r}")
-        if self.mode not in _MODES or self.foreign not in _FOREIGN:
-            name, words = ("foreign", _FOREIGN) if self.mode in _MODES else ("mode", _MODES)
-            value = getattr(self, name)
-            raise UsageError(f"{name} must be one of {', '.join(words)}, not {value!r}")
+    checked = tuple([item.message if isinstance(item, Response) else item for item in messages])
+    for message in checked:
+        if not isinstance(message, Message):
+            raise UsageError(f"messages must be Message values, not {type(message).__name__}")
+    return checked
+
+
+def _base_url(url: str | None) -> str | None:
+    if url is not None:
+        check_base_url(url)
+    return url
+
+
+def _limit(limit: int | None) -> int | None:
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise UsageError(f"max_tokens must be a number of tokens, 1 or more, not {limit!r}")
+    return limit
 
 
 def _stops(stop: Any) -> tuple[str, ...] | None:
@@ -150,6 +162,28 @@ def _stops(stop: Any) -> tuple[str, ...] | None:
     ):
         raise UsageError(f"stop must be a text or a list of texts, not {stop!r}")
     return listed
+
+
+def _one_of(name: str, words: tuple[str, ...]) -> Callable[[Any], Any]:
+    def check(value: Any) -> Any:
+        if value not in words:
+            raise UsageError(f"{name} must be one of {', '.join(words)}, not {value!r}")
+        return value
+
+    return check
+
+
+_CHECKS: dict[str, Callable[[Any], Any]] = {
+    "messages": _messages,
+    "base_url": _base_url,
+    "tools": lambda tools: tuple(tools_from(tools)) if tools else (),
+    "reasoning": Reasoning.from_any,
+    "stop": _stops,
+    "max_tokens": _limit,
+    "mode": _one_of("mode", get_args(Mode)),
+    "foreign": _one_of("foreign", get_args(Foreign)),
+}
+"""The fields that a caller may write in several ways, or wrongly, and what becomes of them."""
 
 
 class Wire(Value, frozen=True, kw_only=True):

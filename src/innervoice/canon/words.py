@@ -11,7 +11,14 @@ from typing import Any, get_args
 from innervoice.canon.messages import Role
 from innervoice.canon.response import FinishReason
 
-__all__ = ["FINISH_REASONS", "REASONING_FIELDS", "finish_reason_of", "role_of"]
+__all__ = [
+    "BILLING_LINE",
+    "CACHE_MARKS",
+    "FINISH_REASONS",
+    "REASONING_FIELDS",
+    "finish_reason_of",
+    "role_of",
+]
 
 _FINISH_WORDS: dict[FinishReason, str] = {
     "stop": "stop end_turn stop_sequence eos eos_token complete completed load unload finish_reason_unspecified",
@@ -49,6 +56,11 @@ REASONING_FIELDS = (
     "reasoning_text",
 )
 """The members of a message that hold its reasoning, in the order in which they count if several do."""
+
+CACHE_MARKS = ("cache_control", "cachePoint")
+"""The members that mark content as worth caching; programs move them with every request."""
+BILLING_LINE = "x-anthropic-billing-header:"
+"""How the first line of Claude Code's system prompt begins; its number differs in every request, which defeats prompt caches."""
 
 
 def finish_reason_of(word: Any) -> FinishReason | None:

@@ -27,11 +27,10 @@ from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
-from innervoice.gateway.byte_path import whole_frames
-from innervoice.gateway.client_request import Attempt
-from innervoice.gateway.client_requests import AnyClientRequest, ForwardedRequest, TranslatedRequest
+from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.estimates import estimated_usage
 from innervoice.gateway.exchange import GatewayExchange
-from innervoice.gateway.listings import estimated_usage
+from innervoice.gateway.rewritten import Attempt
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -41,6 +40,8 @@ __all__ = ["ClientAnswer", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
+_SHORTEST_FRAME = 16
+"""Bytes of an AWS event stream: lengths and checksums."""
 
 
 class ClientAnswer(Protocol):
@@ -81,27 +82,24 @@ def silent_ping(media_type: str, dialect: str) -> bytes:
     return b"\n" if media_type == "application/json" else b""
 
 
-def answer_for(
-    passage: AnyClientRequest, attempt: Attempt, exchange: GatewayExchange, estimate: int
-) -> ClientAnswer:
+def answer_for(request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> ClientAnswer:
     """Chooses how the answer of an exchange is sent back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()
-        return BytesAnswer(passage, exchange)
-    assert not isinstance(passage, ForwardedRequest), (
-        "a known passage is forwarded as bytes, and its answer is sent back as bytes"
-    )
-    if passage.stream:
-        return StreamedAnswer(passage, exchange, estimate)
-    return WholeAnswer(passage, exchange, estimate)
+        return BytesAnswer(request, exchange)
+    if request.stream:
+        return StreamedAnswer(request, attempt, exchange)
+    return WholeAnswer(request, attempt, exchange)
 
 
 class _TranslatedAnswer:
     """What whole and streamed answers in the client's dialect have in common: their token counts."""
 
-    def __init__(self, exchange: GatewayExchange, estimate: int) -> None:
+    def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
+        self._request = request
+        self._tools = attempt.request.tools
         self._exchange = exchange
-        self._estimate = Usage(input_tokens=estimate)
+        self._estimate = Usage(input_tokens=request.tokens_so_far)
         self._is_estimated = False
 
     def _counted(self, response: Response) -> Response:
@@ -117,19 +115,17 @@ class _TranslatedAnswer:
 class StreamedAnswer(_TranslatedAnswer):
     """Events in the client's dialect, as soon as they are settled."""
 
-    def __init__(
-        self, passage: TranslatedRequest, exchange: GatewayExchange, estimate: int
-    ) -> None:
-        super().__init__(exchange, estimate)
-        front = passage.front
+    def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
+        super().__init__(request, attempt, exchange)
+        front = request.front
         self._position = exchange.events.new_position()
         self._encoder = StreamEncoder(
             front.dialect,
-            passage.name,
-            seal=_Sealing(passage),
-            tools=passage.tools,
+            request.name,
+            seal=_Sealing(request),
+            tools=self._tools,
             array=front.array,
-            echo=passage.echo,
+            echo=request.echo,
         )
         self._has_begun = False
         self._dialect = front.dialect
@@ -194,11 +190,8 @@ class WholeAnswer(_TranslatedAnswer):
 
     media_type = "application/json"
 
-    def __init__(
-        self, passage: TranslatedRequest, exchange: GatewayExchange, estimate: int
-    ) -> None:
-        super().__init__(exchange, estimate)
-        self._passage = passage
+    def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
+        super().__init__(request, attempt, exchange)
         self._written: WrittenAnswer | None = None
 
     def take(self) -> bytes:
@@ -207,14 +200,14 @@ class WholeAnswer(_TranslatedAnswer):
 
     def last(self) -> bytes:
         """The body."""
-        passage = self._passage
+        request = self._request
         self._written = written(
             self._counted(self._exchange.response),
-            passage.front.dialect,
-            passage.name,
-            tools=passage.tools,
-            seal=_Sealing(passage),
-            echo=passage.echo,
+            request.front.dialect,
+            request.name,
+            tools=self._tools,
+            seal=_Sealing(request),
+            echo=request.echo,
         )
         return dump_json(self._written.body)
 
@@ -224,11 +217,11 @@ class WholeAnswer(_TranslatedAnswer):
 
     def fail(self, failure: Failure) -> bytes:
         """The body of the error."""
-        return _error_body(self._passage.front.dialect, failure)
+        return _error_body(self._request.front.dialect, failure)
 
     def ping(self) -> bytes:
         """White space before the body, which JSON allows."""
-        return silent_ping(self.media_type, self._passage.front.dialect)
+        return silent_ping(self.media_type, self._request.front.dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -239,19 +232,19 @@ class WholeAnswer(_TranslatedAnswer):
 class BytesAnswer:
     """The upstream's own bytes."""
 
-    def __init__(self, passage: AnyClientRequest, exchange: GatewayExchange) -> None:
-        front = passage.front
+    def __init__(self, request: ClientRequest, exchange: GatewayExchange) -> None:
+        front = request.front
         row = dialect_named(front.dialect)
-        self._passage = passage
+        self._request = request
         self._exchange = exchange
         self._terminal = row.last_mark
         self._others = row.other_marks
         self._end = b""
         self._failure: Failure | None = None
-        self._is_held = not passage.stream
+        self._is_held = not request.stream
         self._has_begun = False
         self._number: int | None = None
-        is_stream = passage.stream and not front.array
+        is_stream = request.stream and not front.array
         self.media_type = row.media_type if is_stream else "application/json"
 
     def take(self) -> bytes:
@@ -264,7 +257,7 @@ class BytesAnswer:
         if self._terminal in tap or (self._others and any(mark in tap for mark in self._others)):
             self._is_held = True
             return b""
-        return self._taken(tap, whole_frames(tap, self.media_type))
+        return self._taken(tap, _whole_frames(tap, self.media_type))
 
     def last(self) -> bytes:
         """The rest. An answer that was cut off after its end gets the frame that it lacks."""
@@ -272,9 +265,9 @@ class BytesAnswer:
         assert tap is not None
         notes = self._exchange.response.notes
         is_cut = any(note.code == "broken_after_end" for note in notes)
-        data = self._taken(tap, whole_frames(tap, self.media_type) if is_cut else len(tap))
-        frame = dialect_named(self._passage.front.dialect).closing
-        if self._passage.stream and frame and self._terminal not in data:
+        data = self._taken(tap, _whole_frames(tap, self.media_type) if is_cut else len(tap))
+        frame = dialect_named(self._request.front.dialect).closing
+        if self._request.stream and frame and self._terminal not in data:
             space = b"" if not data or data.endswith((b"\n\n", b"\r\n\r\n")) else b"\n\n"
             data += space + frame
         self._end = data
@@ -284,12 +277,12 @@ class BytesAnswer:
         """The upstream's own object, from its body or from the event that ends it; for an answer that was cut off, what was received of it."""
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
-            dialect = self._passage.front.dialect
+            dialect = self._request.front.dialect
             return encode_response(response, dialect) if response.id else None
-        api = dialect_named(self._passage.front.dialect).stored_answers
+        api = dialect_named(self._request.front.dialect).stored_answers
         if api is None:
             return None
-        if not self._passage.stream:
+        if not self._request.stream:
             return _object_of(Frame(self._end), None)
         events = ServerSentEvents()
         frames = [*events.feed(self._end), *events.finish()]
@@ -303,12 +296,12 @@ class BytesAnswer:
 
     def fail(self, failure: Failure) -> bytes:
         """The dialect's own error in the middle of a stream."""
-        self._failure = failure if self._passage.stream else None
-        if not self._passage.stream:
-            return _error_body(self._passage.front.dialect, failure)
-        row = dialect_named(self._passage.front.dialect)
+        self._failure = failure if self._request.stream else None
+        if not self._request.stream:
+            return _error_body(self._request.front.dialect, failure)
+        row = dialect_named(self._request.front.dialect)
         error = row.server.write_stream_error(_refusal(failure))
-        if self._passage.front.array:
+        if self._request.front.array:
             return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
         has_done = row.last_mark.startswith(b"[")
         closing = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
@@ -321,7 +314,7 @@ class BytesAnswer:
 
     def ping(self) -> bytes:
         """A keep-alive, in the dialect's own form once the answer has begun."""
-        dialect = self._passage.front.dialect
+        dialect = self._request.front.dialect
         if self._has_begun and self.media_type == _SSE:
             return StreamEncoder(dialect).ping()
         return b"" if self._has_begun else silent_ping(self.media_type, dialect)
@@ -342,6 +335,30 @@ class BytesAnswer:
         return data
 
 
+def _whole_frames(data: bytearray, media_type: str) -> int:
+    """How many of the bytes are whole frames; only these are sent, so that a keep-alive or an error can follow at any time."""
+    if media_type == _SSE:
+        return max(_behind(data, b"\n\n"), _behind(data, b"\r\n\r\n"), _behind(data, b"\r\r"))
+    if media_type == "application/x-ndjson":
+        return _behind(data, b"\n")
+    if media_type != "application/vnd.amazon.eventstream":
+        return len(data)
+    end = 0
+    while end + 4 <= len(data):
+        length = int.from_bytes(data[end : end + 4], "big")
+        if length < _SHORTEST_FRAME:
+            return len(data)  # not an event stream
+        if end + length > len(data):
+            break
+        end += length
+    return end
+
+
+def _behind(data: bytearray, mark: bytes) -> int:
+    place = data.rfind(mark)
+    return place + len(mark) if place >= 0 else 0
+
+
 def _object_of(frame: Frame, member: str | None) -> dict[str, Any] | None:
     """The answer in a body, or in this member of an event; None if there is none."""
     try:
@@ -354,13 +371,13 @@ def _object_of(frame: Frame, member: str | None) -> dict[str, Any] | None:
 class _Sealing:
     """Seals parts for the client, each once: a writer may ask for the same part twice."""
 
-    def __init__(self, passage: TranslatedRequest) -> None:
-        self._passage = passage
+    def __init__(self, request: ClientRequest) -> None:
+        self._request = request
         self._last: tuple[Part, str | None] | None = None
 
     def __call__(self, part: Part) -> str | None:
         if self._last is None or self._last[0] is not part:
-            self._last = (part, self._passage.seal(part))
+            self._last = (part, self._request.seal(part))
         return self._last[1]
 
 

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeAlias
+from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import ANYBODY, Caller, check_model
-from innervoice.gateway.client_requests import ClientRequests
-from innervoice.gateway.client_stream import Receive, Send, reply
+from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.client_stream import reply
 from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
 from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
-from innervoice.gateway.limits import check_head, check_host, checked_body
+from innervoice.gateway.incoming import (
+    Incoming,
+    Receive,
+    Scope,
+    Send,
+    check_head,
+    check_host,
+    checked_body,
+)
 from innervoice.gateway.listings import counted, looked_up
 from innervoice.gateway.quotas import Underway
 from innervoice.gateway.report import Report
@@ -26,34 +34,14 @@ from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
 
-Scope: TypeAlias = dict[str, Any]
 _MISTAKE = Refusal(
     text="internal error of the gateway; GET /v1/explain/ID has the details", status=500
 )
-_BODY_SECONDS = 60.0
-"""How long a client may take to send its request."""
 
 
 def create_app(gateway: Gateway) -> Application:
     """The application of a gateway."""
     return Application(gateway)
-
-
-class Incoming:
-    """One HTTP request of a client."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self.method: str = scope["method"]
-        self.path: str = (
-            (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
-        )
-        self.query: str = scope.get("query_string", b"").decode("latin-1")
-        self.headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in scope["headers"]
-        }
-        self.receive = receive
-        self.send = send
 
 
 class Application:
@@ -113,11 +101,11 @@ class Application:
             await reply(send, 200, {}, dump_json(explained))
         elif front.verb in ("answer", "count"):
             check_head(incoming.headers, gateway.limits)
-            body = await _body_of(incoming, gateway.limits.body_bytes)
+            body = await incoming.body(gateway.limits)
             work = self._answer if front.verb == "answer" else self._count
             await work(incoming, front, body, caller)
         elif front.verb in OF_RESPONSES:
-            await _body_of(incoming, gateway.limits.body_bytes)
+            await incoming.body(gateway.limits)
             response = await of_response(gateway, front, incoming.query, caller.name)
             await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(response))
         else:
@@ -125,7 +113,7 @@ class Application:
 
     async def _look_up(self, incoming: Incoming, front: Front, caller: Caller) -> None:
         """Answers requests that need no model: the list of models, one model, the version."""
-        body = await _body_of(incoming, self.gateway.limits.body_bytes)
+        body = await incoming.body(self.gateway.limits)
         value = checked_body(body, self.gateway.limits) if body else {}
         try:
             listing = looked_up(front, value, self.gateway.routes, caller)
@@ -145,12 +133,12 @@ class Application:
         underway: Underway | None = None
         logged: FollowedRequest | None = None
         try:
-            passages = ClientRequests(gateway, front, body, report, incoming.headers)
+            request = ClientRequest(gateway, front, body, report, incoming.headers)
             if gateway.request_log is not None:
                 logged = gateway.request_log.begin(report, body, incoming.headers)
-            check_model(caller, passages.name)
+            check_model(caller, request.name)
             underway = await gateway.quotas.begin(caller, report)
-            serving = Serving(gateway, passages, report, incoming.headers, incoming.send, logged)
+            serving = Serving(gateway, request, incoming.headers, incoming.send, logged)
             if not await _unless_gone(serving.serve(), incoming.receive):
                 await serving.left()
         except InnervoiceError as error:
@@ -187,25 +175,6 @@ class Application:
         except InnervoiceError as error:
             raise Refused(trouble(error, front.dialect)) from None
         await reply(incoming.send, 200, headers, dump_json(counts))
-
-
-async def _body_of(incoming: Incoming, most: int) -> bytes:
-    """The body; raises `Refused` for one that is too large or too slow."""
-    message = await incoming.receive()
-    if not message.get("more_body"):
-        return bytes(message.get("body", b""))
-    body = bytearray(message.get("body", b""))
-    try:
-        async with asyncio.timeout(_BODY_SECONDS):
-            while message.get("more_body"):
-                message = await incoming.receive()
-                body += message.get("body", b"")
-                if len(body) > most:
-                    break  # refused by the limits
-    except TimeoutError:
-        text = f"the body did not arrive within {_BODY_SECONDS:g} s"
-        raise Refused(Refusal(text=text, status=408)) from None
-    return bytes(body)
 
 
 async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 from innervoice.gateway.answers import ClientAnswer
+from innervoice.gateway.incoming import Send
 from innervoice.gateway.report import Report
 
-__all__ = ["ClientStream", "Pings", "Receive", "Send", "TimeLimits", "Watched", "reply"]
-
-Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
-Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
+__all__ = ["ClientStream", "Pings", "TimeLimits", "Watched", "reply"]
 
 _UNBUFFERED = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 """Proxies between the gateway and the client pass every piece on at once, and compress nothing."""

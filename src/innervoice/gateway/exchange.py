@@ -8,13 +8,11 @@ from typing import Any
 
 from innervoice.canon.request import Request, Wire
 from innervoice.client.exchange import Exchange
+from innervoice.conversation.turns import seals_in
 from innervoice.gateway.gateway_members import with_members
-from innervoice.gateway.refused_turns import seals_in
+from innervoice.gateway.limits import LIMITS
 
 __all__ = ["GatewayExchange"]
-
-_BATCH = 16 * 1024
-"""How much of an answer is read at once where no one waits for its events."""
 
 
 class GatewayExchange(Exchange):
@@ -28,7 +26,7 @@ class GatewayExchange(Exchange):
     """Called with the seals that are left out after a refusal."""
     is_reduced = False
     """Whether the request was sent again with less, after a refusal."""
-    batch = _BATCH
+    batch = LIMITS.batch_bytes
     """How much of an answer is read at once, in bytes."""
     _unread = b""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from secrets import token_bytes, token_hex
 from typing import Any
@@ -13,21 +14,20 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
+from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
-from innervoice.gateway.client_requests import AnyClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
-from innervoice.gateway.grown_requests import GrownRequests
+from innervoice.gateway.forwarded import ForwardedRequests
 from innervoice.gateway.journal import Journal
-from innervoice.gateway.known_requests import KnownRequests
-from innervoice.gateway.limits import Limits
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.quotas import Quotas, SharedCounts
-from innervoice.gateway.refused_turns import RefusedTurns
 from innervoice.gateway.report import Report
 from innervoice.gateway.request_log import GatewayLog
+from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstreams import new_http
@@ -45,8 +45,6 @@ from innervoice.wire.refusals import Refusal, Refused
 __all__ = ["Gateway"]
 
 _EXPLAIN_AGAIN = (0.05, 0.1, 0.2)
-_RAM_BYTES = 64_000_000
-"""What a tenant may keep in memory where there is no store."""
 
 
 class Gateway:
@@ -81,9 +79,11 @@ class Gateway:
             derived(one, "look-up") for one in (key, *older_keys)
         )
         self.sealer = EnvelopeSealer(key, *older_keys)
-        self.store: Store = RamStore(Retention(tenant_bytes=_RAM_BYTES)) if store is None else store
+        self.store: Store = (
+            RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)) if store is None else store
+        )
         self.sealed = SealedStore(self.store, key, *older_keys)
-        memory = SealedStore(RamStore(Retention(tenant_bytes=_RAM_BYTES)), key)
+        memory = SealedStore(RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)), key)
         calls = StoreCalls()
         self.responses = StoredResponses(self.sealed, None if store is None else memory, calls)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
@@ -93,17 +93,17 @@ class Gateway:
         self.quotas = Quotas(SharedCounts(self.store, calls))
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
-        self.known = KnownRequests()
-        self.grown = GrownRequests()
-        self.refused = RefusedTurns()
+        self.forwarded = ForwardedRequests()
+        self.appended = AppendedRequests()
+        self.refused = RefusedSeals()
         self.request_log = request_log
         self.viewing = Viewing(self.callers, request_log, key, *older_keys)
         self.reload(config)
 
     def reload(self, config: GatewayConfig) -> None:
         """Applies a new configuration; running requests keep the old one."""
-        self.known.clear()
-        self.grown.clear()
+        self.forwarded.clear()
+        self.appended.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
         if self.request_log is not None:
@@ -113,7 +113,7 @@ class Gateway:
             exposed=exposure_problem(config.server.host, {}) is not None,
         )
         self.quotas.streams_per_key = config.server.streams_per_key
-        self.limits = Limits(body_bytes=config.server.body_bytes)
+        self.limits = replace(LIMITS, body_bytes=config.server.body_bytes)
         server = config.server
         self.time_limits = TimeLimits(
             server.ping_seconds,
@@ -161,24 +161,23 @@ class Gateway:
 
     # ---- the store -----------------------------------------------------------------------------
 
-    async def found(self, passage: ClientRequest) -> FoundTurns:
-        """The stored turns that a request may contain."""
-        report, wanted = passage.report, passage.wanted
+    async def stored_turns(self, report: Report, keys: Sequence[bytes]) -> FoundTurns:
+        """The stored turns that a request may contain, by their keys."""
         if self.keeps(report) == "off":
             report.store = "off"
             return {}
-        if not wanted:
+        if not keys:
             return {}
-        turns = await self.turns.get(report.tenant, wanted)
+        turns = await self.turns.get(report.tenant, keys)
         if not turns.is_whole:
             report.store = "degraded"
         return turns.turns
 
-    async def remember(self, passage: AnyClientRequest, response: Response) -> None:
+    async def remember(self, request: ClientRequest, attempt: Attempt, response: Response) -> None:
         """Stores the turn of an answer."""
-        report, message = passage.report, response.message
+        report, message = request.report, response.message
         keeps = self.keeps(report)
-        if keeps == "off" or not (record := passage.record(message)):
+        if keeps == "off" or not (record := request.record(attempt, message)):
             return
         stored = without_summaries(message) if keeps == "seals" else message
         if not await self.turns.put(*record, None if keeps == "ram" else stored):

@@ -16,9 +16,10 @@ from typing import Any
 
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Text, ToolResult
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
-from innervoice.memory.turn_keys import conversation_start
+from innervoice.conversation.digest import conversation_start
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.serve import ReceivedMembers
@@ -29,11 +30,10 @@ _BETAS = "anthropic_beta"
 _CACHE_KEY = "prompt_cache_key"
 
 
-def moved_out(request: Request, target: Target) -> Request:
-    """The request without the members that `added_members` writes in another place."""
-    extra = request.extra
+def moved_out(extra: dict[str, Any], target: Target) -> dict[str, Any]:
+    """The client's further members without those that `added_members` writes in another place."""
     if not isinstance(extra, ReceivedMembers) or extra.dialect == target.dialect:
-        return request
+        return extra
     moved = {_BETAS, _CACHE_KEY} if _has_keyed_cache(target) else {_BETAS}
     holder = dialect_named(extra.dialect).wraps_reasoning
     others = {name: value for name, value in extra.items() if name not in moved}
@@ -42,15 +42,15 @@ def moved_out(request: Request, target: Target) -> Request:
         if not others[holder]:
             del others[holder]
     if others == extra:
-        return request
-    return request.replace(
-        extra=ReceivedMembers(extra.dialect, others, extra.spelling, extra.elsewhere)
-    )
+        return extra
+    return ReceivedMembers(extra.dialect, others, extra.spelling, extra.elsewhere)
 
 
-def shown_to_client(request: Request, dialect: str, target: Target, notebook: Notebook) -> Request:
-    """Asks for a summary of the reasoning, if the client's API shows reasoning but has no setting for it, and the provider would send none."""
-    setting, row = request.reasoning, target.row
+def shown_to_client(
+    setting: Reasoning | None, dialect: str, target: Target, notebook: Notebook
+) -> Reasoning | None:
+    """The setting with a request for a summary, if the client's API shows reasoning but has no setting for it, and the provider would send none."""
+    row = target.row
     if (
         not dialect_named(dialect).thinks_visibly
         or setting is None
@@ -59,9 +59,9 @@ def shown_to_client(request: Request, dialect: str, target: Target, notebook: No
         or row.shown != "hidden"
         or "summary" not in row.showable
     ):
-        return request
+        return setting
     notebook.add("reasoning_shown")
-    return request.replace(reasoning=setting.replace(show="summary"))
+    return setting.replace(show="summary")
 
 
 def with_marked_errors(request: Request, target: Target) -> Request:

@@ -1,133 +1,125 @@
-"""Limits on the size and shape of a request, checked before any work is done with it."""
+"""All limits of the gateway, in one place; `scripts/formats` makes the table in docs/gateway.md from it.
+
+What an owner may want to change is an option of the configuration file (`config.py`), and named there; these are the rest. A value in
+parentheses in a docstring is the unit.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from ipaddress import ip_address
-from typing import Any
-from urllib.parse import urlsplit
 
-from innervoice.wire.dialects import HISTORY_MEMBERS
-from innervoice.wire.refusals import DEEPEST, MOST_BYTES, Headers, Refusal, Refused, bounded
+from innervoice.wire.refusals import DEEPEST, MOST_BYTES
 
-__all__ = ["Limits", "check_head", "check_host", "checked_body"]
-
-_ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
-"""What programs send with JSON if they do not set the type: nothing, curl -d, HTTP libraries with their default."""
+__all__ = ["LIMITS", "Limits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The largest accepted sizes."""
+    """How large, how many, how long. The docstring of a limit is its row in the documentation."""
 
+    # ---- one request of a client
     body_bytes: int = MOST_BYTES
+    """The body of a request (bytes); `body_bytes` in the configuration."""
     depth: int = DEEPEST
-    """The depth of nested objects and lists."""
+    """Nested objects and lists in a body."""
     messages: int = 10_000
+    """Messages of a request, and of a conversation behind `previous_response_id`."""
     header_bytes: int = 64 * 1024
+    """All headers of a request (bytes)."""
+    path_characters: int = 4096
+    """The path of a request (characters)."""
+    head_seconds: float = 30.0
+    """How long a client may take to send the head of a request (seconds)."""
+    body_seconds: float = 60.0
+    """How long a client may take to send the body of a request (seconds)."""
+    aside_bytes: int = 256 * 1024
+    """A larger request is read and written in a thread, so that the streams of others go on meanwhile (bytes)."""
+
+    # ---- connections and processes
+    keep_alive_seconds: int = 75
+    """How long an idle connection stays open: longer than load balancers keep theirs, so that they close first (seconds)."""
+    farewell_seconds: float = 1.0
+    """How long a stream has to write its last event when the server stops (seconds)."""
+    restarts: int = 5
+    """How often a worker that ends is replaced within `restart_seconds`."""
+    restart_seconds: float = 60.0
+    """The time in which `restarts` are counted (seconds)."""
+    kill_seconds: float = 5.0
+    """How long a worker may take to end after the command to stop (seconds)."""
+    batch_bytes: int = 16 * 1024
+    """How much of a forwarded answer is read at once, where nobody waits for its events (bytes)."""
+    watched_batch_bytes: int = 512
+    """The same where somebody may watch the answer in the viewer (bytes)."""
+
+    # ---- what is remembered in a process
+    forwarded_conversations: int = 20_000
+    """Conversations whose next request may be forwarded unread."""
+    appended_bytes: int = 256_000_000
+    """What was sent of conversations that may continue (bytes)."""
+    appended_seconds: float = 900.0
+    """How long it is remembered (seconds)."""
+    appended_from_bytes: int = 4096
+    """A smaller request is read anew: that costs no more (bytes)."""
+    refused_turns: int = 20_000
+    """Turns whose reasoning a host refused."""
+    memory_bytes: int = 64_000_000
+    """Turns and responses of a caller in memory, where there is no store (bytes)."""
+    homes: int = 8
+    """Candidates that are remembered for a conversation: agents use a few models in one."""
+    candidates: int = 10_000
+    """Candidates and conversations whose state is remembered."""
+    known_callers: int = 10_000
+    """Callers' keys that are remembered."""
+    unknown_callers: int = 1_000
+    """Wrong keys that are remembered, so that they need no look-up."""
+    counters: int = 50_000
+    """Counters of quotas."""
+
+    # ---- the store
+    store_seconds: float = 0.25
+    """How long a request waits for the store; then it is served without it (seconds)."""
+    first_key_seconds: float = 2.0
+    """How long the look-up of a new key may take; then the request is refused (seconds)."""
+    keys_command_seconds: float = 10.0
+    """How long `innervoice keys` waits for the store (seconds)."""
+    fresh_key_seconds: float = 5.0
+    """How long a key counts as valid without a look-up (seconds)."""
+    stale_key_seconds: float = 600.0
+    """The same while the store cannot be reached (seconds)."""
+    stored_bytes: int = 16 * 1024 * 1024
+    """A larger response is not stored (bytes)."""
+
+    # ---- upstreams
+    failures: int = 5
+    """Failures in a row after which an upstream is left alone for `open_seconds`."""
+    open_seconds: float = 30.0
+    """How long an upstream is left alone, and how long one request may probe it (seconds)."""
+    cool_down_seconds: float = 3600.0
+    """A longer Retry-After is shortened, so that a wrong header cannot disable an upstream (seconds)."""
+    count_seconds: float = 5.0
+    """How long a provider may take to count tokens; then an estimate is sent (seconds)."""
+
+    # ---- what is reported
+    explained_decisions: int = 50
+    """Decisions about parts of the history in `/v1/explain`."""
+    explained_notes: int = 100
+    """Notes in `/v1/explain`."""
+    explained_rules: int = 20
+    """Rules in `/v1/explain`."""
+    explained_characters: int = 200
+    """A text in `/v1/explain` (characters)."""
+    journal_bytes: int = 1 << 20
+    """Reports that the workers of a gateway share (bytes)."""
+    label_values: int = 200
+    """Values of one label in `/metrics`; further ones are counted together."""
+    label_characters: int = 64
+    """A label in `/metrics` (characters)."""
+    name_characters: int = 200
+    """The name of a model in an error (characters)."""
+    nearest_names: int = 20
+    """Names of models in an error."""
+    view_seconds: int = 12 * 3600
+    """How long a cookie of the viewer replaces a key (seconds)."""
 
 
-def check_head(headers: Headers, limits: Limits) -> None:
-    """Raises `Refused` for a request with a body whose headers already show that it cannot be served; header names are in lower case."""
-    size = sum(len(name) + len(value) for name, value in headers.items())
-    if size > limits.header_bytes:
-        text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
-        raise Refused(Refusal(text=text, status=431))
-    if "transfer-encoding" in headers and "content-length" in headers:
-        # Servers on the way may disagree about where such a request ends.
-        text = "a request has either content-length or transfer-encoding, not both"
-        raise Refused(Refusal(text=text))
-    length = headers.get("content-length", "0").strip()
-    if not (length.isascii() and length.isdecimal()):
-        raise Refused(Refusal(text="content-length must be a number"))
-    # The number is first compared by its count of digits: a very long one is not worth parsing.
-    if len(length.lstrip("0")) > 18 or int(length) > limits.body_bytes:
-        raise _too_large(limits)
-    _check_type(headers)
-    encoding = headers.get("content-encoding", "identity").strip().lower()
-    if encoding not in ("", "identity"):
-        # A small body may decompress to a huge one.
-        text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
-        raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
-
-
-@lru_cache(maxsize=64)
-def _is_this_machine(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
-
-
-def check_host(host: str) -> None:
-    """Raises `Refused` for a request that does not name this machine. Where no key is needed, a web page whose host name was made to resolve
-    to this machine could otherwise use the gateway with the user's keys (DNS rebinding)."""
-    try:
-        is_here = not host or _is_this_machine(host)
-    except ValueError:
-        is_here = False
-    if not is_here:
-        text = f"expected localhost or a loopback address in the host header, got {_quoted(host)}; with callers' keys (innervoice keys add) any host name is accepted"
-        raise Refused(Refusal(text=text, status=403))
-
-
-def _check_type(headers: Headers) -> None:
-    media_type = headers.get("content-type", "")
-    kind = media_type.partition(";")[0].strip().lower()
-    if kind.endswith(("/json", "+json")):
-        return
-    if kind not in _ODD_TYPES:
-        text = f"content-type must be application/json, not {_quoted(media_type)}"
-        raise Refused(Refusal(text=text, status=415))
-    if "origin" in headers:
-        # A web page may send these types to any address without a preflight request, also to the user's own computer.
-        text = "content-type must be application/json in a request from a web page"
-        raise Refused(Refusal(text=text, status=415))
-
-
-def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
-    """The JSON object of a body; raises `Refused` with the position of a syntax error, or for a body that exceeds the limits."""
-    if len(body) > limits.body_bytes:
-        raise _too_large(limits)
-    if not body.strip():
-        raise Refused(Refusal(text="the body is empty; a JSON object is expected"))
-    try:
-        value = bounded(body, most=limits.body_bytes, deepest=limits.depth)
-    except ValueError as error:
-        text = f"the body is not valid JSON: {_place(error)}"
-        raise Refused(Refusal(text=text)) from None
-    if not isinstance(value, dict):
-        text = f"the body must be a JSON object, not {_KINDS.get(type(value), 'a number')}"
-        raise Refused(Refusal(text=text))
-    for name in HISTORY_MEMBERS:
-        member = value.get(name)
-        if isinstance(member, list) and len(member) > limits.messages:
-            text = f"{name} has {len(member)} items; at most {limits.messages} are accepted"
-            raise Refused(Refusal(text=text, status=413, param=name))
-    return value
-
-
-_KINDS: dict[type, str] = {
-    list: "a list",
-    str: "a string",
-    bool: "a boolean",
-    type(None): "null",
-}
-
-
-def _too_large(limits: Limits) -> Refused:
-    text = f"the body is too large; at most {limits.body_bytes} bytes are accepted"
-    return Refused(Refusal(text=text, status=413))
-
-
-def _place(error: ValueError) -> str:
-    """What is wrong and where: line, column and character, or the byte that is not UTF-8. Nothing of the body itself is quoted."""
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.start} is not UTF-8"
-    return str(error)
-
-
-def _quoted(value: str) -> str:
-    return repr(value[:100])
+LIMITS = Limits()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
@@ -12,9 +12,12 @@ from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
 from innervoice.catalog.home import is_home
-from innervoice.memory.restoring import seals_of
+from innervoice.conversation.turns import seals_of
 from innervoice.planning.decisions import Decision
 from innervoice.planning.plan import Plan
+
+if TYPE_CHECKING:
+    from innervoice.gateway.upstreams import Candidate
 
 __all__ = ["ReasoningCounts", "Report", "Way", "counted"]
 
@@ -77,9 +80,15 @@ class Report:
     total: float | None = None
     """Seconds until the answer ended."""
 
-    def count(self, counts: ReasoningCounts) -> None:
-        """Adds the counts of the reasoning."""
+    def sent_to(
+        self, candidate: Candidate, way: Way, counts: ReasoningCounts, notes: Sequence[Note]
+    ) -> None:
+        """The request goes to a candidate: what happened to its reasoning, and the notes so far."""
+        target = candidate.target
+        self.provider, self.model = target.provider or "", target.model
+        self.account, self.way = candidate.account.name, way
         self.kept, self.carried, self.restored, self.omitted, self.rules = counts
+        self.plan, self.notes = (), list(notes)
 
     def leave_out(self, count: int, restored: int) -> None:
         """Pieces of reasoning were refused, and left out (H8); some of them had been restored."""

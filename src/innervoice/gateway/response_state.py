@@ -19,9 +19,9 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
-from innervoice.gateway.client_request import Attempt
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.report import Report
+from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.stored_responses import (
     ITEM,
     MOST_BYTES,

@@ -28,21 +28,16 @@ from innervoice.errors import (
     TransportError,
 )
 from innervoice.gateway.answers import ClientAnswer, answer_for
-from innervoice.gateway.client_request import Attempt, ClientRequest
-from innervoice.gateway.client_requests import (
-    AnyClientRequest,
-    AppendedRequest,
-    ClientRequests,
-    ForwardedRequest,
-    Step,
-)
-from innervoice.gateway.client_stream import ClientStream, Send
+from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.client_stream import ClientStream
+from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
-from innervoice.gateway.listings import estimated_usage, unfinished_usage
-from innervoice.gateway.report import Report
+from innervoice.gateway.incoming import Send
 from innervoice.gateway.request_log import FollowedRequest
-from innervoice.gateway.routes import Candidate, Route
+from innervoice.gateway.rewritten import Attempt
+from innervoice.gateway.routes import Route
+from innervoice.gateway.upstreams import Candidate
 from innervoice.planning.recover import is_about_reasoning
 from innervoice.wire.refusals import Refused
 
@@ -63,20 +58,19 @@ class Serving:
     def __init__(
         self,
         gateway: Gateway,
-        passages: ClientRequests,
-        report: Report,
+        request: ClientRequest,
         headers: Mapping[str, str],
         send: Send,
         logged: FollowedRequest | None = None,
     ) -> None:
         self._gateway = gateway
-        self._passages = passages
-        self._given = headers
-        self._report = report
-        self._stream = ClientStream(send, report, gateway.pings, gateway.time_limits)
+        self._request = request
+        self._headers_in = headers
+        self._report = request.report
+        self._stream = ClientStream(send, request.report, gateway.pings, gateway.time_limits)
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
-        self._step: Step | None = None
+        self._attempt: Attempt | None = None
         self._key: bytes | None = None
         self._is_kept = False
         self._logged = logged
@@ -94,7 +88,7 @@ class Serving:
     async def serve(self) -> None:
         """Sends the answer; raises if there is none and the client has received nothing yet."""
         gateway = self._gateway
-        route = gateway.routes.route(self._passages.name)
+        route = gateway.routes.route(self._request.name)
         conversation = self._key = await self._conversation()
         candidates = gateway.circuits.order(route, conversation)
         failed: Exception | None = None
@@ -135,12 +129,10 @@ class Serving:
 
     async def _ask(self, candidate: Candidate, route: Route, *, is_last: bool) -> None:
         stream = self._stream
-        step = await self._passages.step(candidate, route)
-        passage, attempt = step
-        self._step = step
+        attempt = self._attempt = await self._request.attempt(candidate, route)
         self._report.notes += self._moved  # an attempt starts with new notes
-        exchange = self._exchange = self._exchange_for(passage, attempt, is_last=is_last)
-        answer = stream.answer = answer_for(passage, attempt, exchange, self._passages.estimate)
+        exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
+        answer = stream.answer = answer_for(self._request, attempt, exchange)
         stream.headers = self._headers()
         stream.ask_again()
         if self._logged is not None:
@@ -148,15 +140,15 @@ class Serving:
         try:
             await self._pass_on(exchange, answer)
             last = answer.last()
-            await self._keep(step, exchange.response, answer)
+            await self._keep(attempt, exchange.response, answer)
             self._is_kept = True
             if not exchange.is_reduced:
-                self._passages.learn(step, exchange.response.message)
+                self._request.learn(attempt, exchange.response.message)
             self._finish(exchange, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
-            if not stream.has_begun and self._has_another_way(step, error):
+            if not stream.has_begun and self._has_another_way(attempt, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
             # Keep-alives are not an answer: another upstream can still send one.
@@ -167,37 +159,42 @@ class Serving:
             # A request that was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
             end = answer.fail(_failure_of(error))
-            if self._passages.state is not None:
-                await self._passages.state.keep(
+            if self._request.state is not None:
+                await self._request.state.keep(
                     attempt, exchange.response, answer.written(), self._key
                 )
             await stream.fail(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
-    def _has_another_way(self, step: Step, error: InnervoiceError) -> bool:
+    def _has_another_way(self, attempt: Attempt, error: InnervoiceError) -> bool:
         """Whether the request can be sent in another way: not all of it was read, or it continues a response that the provider no longer has."""
-        if _must_be_read(step.passage, error):
-            self._passages.read_all(step.attempt.candidate)
+        if _must_be_read(attempt, error):
+            self._request.read_all(attempt.candidate)
             return True
-        state = self._passages.state
+        state = self._request.state
         return state is not None and state.refused(error)
 
     async def _keep(
-        self, step: Step, response: Response, answer: ClientAnswer | None, *, has_left: bool = False
+        self,
+        attempt: Attempt,
+        response: Response,
+        answer: ClientAnswer | None,
+        *,
+        has_left: bool = False,
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
-        state = self._passages.state
+        state = self._request.state
         if state is None or not state.is_stored or answer is None:
-            await self._gateway.remember(step.passage, response)
+            await self._gateway.remember(self._request, attempt, response)
             return
         body = answer.written()
         if body is not None and has_left:
             body = {**body, "status": "cancelled", **({"error": None} if "error" in body else {})}
-        step.passage.turn_keys = state.turn_keys(body)
+        self._request.turn_keys = state.turn_keys(body)
         await asyncio.gather(
-            self._gateway.remember(step.passage, response),
-            state.keep(step.attempt, response, body, self._key),
+            self._gateway.remember(self._request, attempt, response),
+            state.keep(attempt, response, body, self._key),
         )
 
     async def _pass_on(self, exchange: GatewayExchange, answer: ClientAnswer) -> None:
@@ -228,12 +225,10 @@ class Serving:
                 self._book(self._exchange, broken=True)
             await self._stream.fail(answer.fail(_STOPPED))
 
-    def _exchange_for(
-        self, passage: AnyClientRequest, attempt: Attempt, *, is_last: bool
-    ) -> GatewayExchange:
+    def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
         server = self._gateway.config.server
         forwarded = passed_on(
-            self._given, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
+            self._headers_in, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
         )
         exchange = GatewayExchange(
             attempt.request,
@@ -250,8 +245,8 @@ class Serving:
             body=attempt.sent,
         )
         exchange.added = attempt.members
-        if isinstance(passage, ClientRequest):
-            exchange.on_refused = partial(passage.refuse, attempt.candidate)
+        if attempt.rewritten is not None:
+            exchange.on_refused = partial(attempt.rewritten.refuse, attempt.candidate)
         return exchange
 
     def _headers(self) -> dict[str, str]:
@@ -271,43 +266,47 @@ class Serving:
     async def left(self) -> None:
         """The client has disconnected: the known part of the answer is counted, and what was received of it is kept."""
         self._report.status, self._report.error = 499, None
-        if self._exchange is None or self._step is None:
+        if self._exchange is None or self._attempt is None:
             return
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
         answer = self._stream.answer if self._stream.has_begun else None
         if not self._is_kept:  # otherwise the client may have read the end
-            await self._keep(self._step, self._exchange.response, answer, has_left=True)
+            await self._keep(self._attempt, self._exchange.response, answer, has_left=True)
 
     def _book(self, exchange: GatewayExchange, *, broken: bool = False) -> None:
         """Reports the tokens of an answer; estimates for one that was cut off, and where a limit needs them."""
         report, response = self._report, exchange.response
         report.usage = response.usage
         if broken:
-            report.usage = unfinished_usage(response, self._passages.tokens())
+            report.usage = unfinished_usage(response, self._request.tokens())
         elif report.needs_usage:
-            report.usage = estimated_usage(response, self._passages.tokens())
+            report.usage = estimated_usage(response, self._request.tokens())
         note = Note("tokens_estimated")
         if report.usage != response.usage and note not in report.notes:
             report.notes.append(note)
 
     async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, or else the beginning of the conversation."""
-        state = self._passages.state
+        state = self._request.state
         stored = await state.load() if state else None
-        hint = next((self._given[name] for name in AFFINITY if self._given.get(name)), None)
+        hint = next(
+            (self._headers_in[name] for name in AFFINITY if self._headers_in.get(name)), None
+        )
         if hint is None and stored:
             return stored
-        begins = self._passages.first_words if hint is None else hint.encode("latin-1", "replace")
-        facts = f"{self._report.tenant}\0{self._passages.name}\0"
+        begins = self._request.opening if hint is None else hint.encode("latin-1", "replace")
+        facts = f"{self._report.tenant}\0{self._request.name}\0"
         return blake2b(facts.encode("utf-8", "surrogatepass") + begins, digest_size=16).digest()
 
 
-def _must_be_read(passage: AnyClientRequest, error: InnervoiceError) -> bool:
+def _must_be_read(attempt: Attempt, error: InnervoiceError) -> bool:
     """Whether a request that was not read completely is refused for its content."""
-    if isinstance(passage, AppendedRequest):
-        return isinstance(error, ProviderError) and error.status == 400
-    return isinstance(passage, ForwardedRequest) and is_about_reasoning(str(error))
+    if attempt.rewritten is not None:
+        return False
+    if attempt.is_bytes:
+        return is_about_reasoning(str(error))
+    return isinstance(error, ProviderError) and error.status == 400
 
 
 def _may_go_elsewhere(error: InnervoiceError) -> bool:

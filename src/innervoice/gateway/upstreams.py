@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Self
 from urllib.request import getproxies
 
@@ -69,7 +70,7 @@ class Candidate:
         """What the keyring needs to know."""
         return Destination(self.target, self.is_default_url)
 
-    @property
+    @cached_property
     def name(self) -> str:
         """`provider/model`, as a `Request` accepts it."""
         return f"{self.target.provider}/{self.target.model}"
@@ -78,6 +79,11 @@ class Candidate:
     def key(self) -> tuple[str, str, str, str]:
         """What identifies the candidate, also after a reload of the config: the base URL and the account, then the model and the dialect."""
         return self.base_url, self.account.name, self.name, self.target.dialect
+
+    @cached_property
+    def id(self) -> bytes:
+        """The key as bytes."""
+        return repr(self.key).encode()
 
 
 @dataclass(frozen=True)

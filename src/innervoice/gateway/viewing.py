@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode
 
 from innervoice.gateway.callers import ANYBODY, Caller
-from innervoice.gateway.client_stream import Receive, Send, reply
+from innervoice.gateway.client_stream import reply
 from innervoice.gateway.endpoints import given_key
-from innervoice.gateway.limits import check_host
+from innervoice.gateway.incoming import Receive, Send, check_host
 from innervoice.memory.sealed_store import Sealing
 from innervoice.wire.refusals import Refusal, Refused
 

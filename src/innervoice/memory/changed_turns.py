@@ -9,14 +9,14 @@ A turn is signed as a whole, so it is put together again. If several stored turn
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part, Text, Thinking, ToolResult
-from innervoice.memory.turn_keys import shown_turn, without_blanks
+from innervoice.canon.parts import Text, Thinking, ToolResult
+from innervoice.conversation.turns import call_ids, shown_turn, without_blanks
 
-__all__ = ["RecalledTurns", "RenamedCalls", "call_ids", "changed_turns"]
+__all__ = ["RecalledTurns", "changed_turns"]
 
 _REACH = 64
 """How many messages one turn may have become."""
@@ -33,50 +33,6 @@ class RecalledTurns(NamedTuple):
     turns: tuple[Message, ...]
     results: tuple[int, ...] = ()
     """The messages among them that are not turns: results of calls. They are placed after the turn."""
-
-
-class RenamedCalls:
-    """The ids that a program uses for calls, and those of their host; a result names the last call with its id."""
-
-    def __init__(self) -> None:
-        self._own: dict[str, str] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._own)
-
-    def add(self, given: Iterable[str], own: Iterable[str]) -> None:
-        """Maps the calls of a program to those of a host, in the same order."""
-        for one, other in zip(given, own, strict=False):
-            if one != other:
-                self._own[one] = other
-            else:
-                self._own.pop(one, None)
-
-    def own(self, call_id: str) -> str:
-        """The host's id of a call."""
-        return self._own.get(call_id, call_id)
-
-    def with_own(self, message: Message) -> Message:
-        """A message whose results refer to calls by the host's ids."""
-        if message.role == "assistant":
-            self.add(call_ids((message,)), call_ids((message,)))
-            return message
-        if not any(_is_result_of(part, self._own) for part in message.parts):
-            return message
-        parts = tuple(
-            part.replace(call_id=self.own(part.call_id)) if isinstance(part, ToolResult) else part
-            for part in message.parts
-        )
-        return message.replace(parts=parts)
-
-
-def call_ids(messages: Iterable[Message]) -> list[str]:
-    """The ids of all calls."""
-    return [call.id for message in messages for call in message.tool_calls]
-
-
-def _is_result_of(part: Part, calls: Container[str]) -> bool:
-    return isinstance(part, ToolResult) and part.call_id in calls
 
 
 def changed_turns(

@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from innervoice.canon.storage import to_json
-from innervoice.memory.turn_keys import CROWD
+from innervoice.conversation.digest import CROWD
 
 if TYPE_CHECKING:
     from innervoice.memory.records import FoundTurns, TurnRecord

@@ -13,26 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from secrets import token_hex
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request
-from innervoice.memory.changed_turns import RecalledTurns, RenamedCalls, call_ids, changed_turns
+from innervoice.conversation.digest import CROWD, ConversationDigest, TurnKeys, keys_of_turns
+from innervoice.conversation.turns import RenamedCalls, call_ids, seals_of, shown_turn
+from innervoice.memory.changed_turns import RecalledTurns, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
 from innervoice.memory.records import FoundTurns, TurnRecord, now
 from innervoice.memory.retention import says_more
-from innervoice.memory.turn_keys import (
-    CROWD,
-    ConversationDigest,
-    TurnKeys,
-    keys_of_turns,
-    shown_turn,
-)
-from innervoice.wire.gemini.replay import SKIP
 
-__all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "seals_of"]
+__all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "with_turns"]
 
 
 Opened: TypeAlias = Callable[[str, str], Part | Handle | None]
@@ -220,6 +214,32 @@ class TurnRestorer:
         return record_of(message, self._tenant, self._digest)
 
 
+def with_turns(request: Request, turns: Sequence[Message]) -> Request:
+    """The request with these turns in place of the messages that show them, each once; of several alike, the first one first.
+
+    The items of a stored response are what the client saw: Gemini's seals of calls have no place in them, and they do not say which account
+    sealed them. What its provider sent takes the place of what its items say, and no search by content is needed.
+    """
+    if not turns:
+        return request
+    remaining = list(turns)
+    messages: list[Message] = []
+    for message in request.messages:
+        alike = (
+            turn for turn in remaining if message.role == "assistant" and _is_same(turn, message)
+        )
+        turn = next(alike, None)
+        if turn is not None:
+            remaining.remove(turn)
+        messages.append(turn or message)
+    return request.replace(messages=tuple(messages))
+
+
+def _is_same(turn: Message, other: Message) -> bool:
+    """Whether two turns show the same; ids of calls count, for the results of the request name them."""
+    return shown_turn(turn)[:2] == shown_turn(other)[:2] and call_ids((turn,)) == call_ids((other,))
+
+
 def record_of(
     message: Message, tenant: str, digest: ConversationDigest
 ) -> tuple[TurnRecord, Sequence[bytes]] | None:
@@ -228,21 +248,6 @@ def record_of(
         return None
     record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
     return record, digest.keys_to_store(message)
-
-
-def seals_of(part: Part) -> Iterator[str]:
-    """The seals in the wire block of a part; the placeholder that Gemini CLI writes for a lost one does not count.
-
-    The id of an item counts only where nothing else is sealed: some programs leave it out, and the host does not need it.
-    """
-    origin = part.origin
-    paths = origin.seals if origin else ()
-    for path in paths if len(paths) == 1 else (one for one in paths if one != "id"):
-        value: Any = origin.block if origin else None
-        for name in path.split("."):
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, str) and value and value != SKIP:
-            yield value
 
 
 def _carries(part: Part) -> bool:
@@ -322,4 +327,4 @@ def _says_the_same(part: Part, other: Part) -> bool:
 
 
 def _with_ids(messages: Sequence[Message], ids: RenamedCalls) -> Iterable[Message]:
-    return map(ids.with_own, messages) if ids else messages
+    return map(ids.with_host_ids, messages) if ids else messages

@@ -12,10 +12,10 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolResu
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.catalog.lookup import family_of, model_row_of
+from innervoice.conversation.prefix import Prefix, difference
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
 from innervoice.planning.decisions import Ledger, Place
-from innervoice.planning.prefix import Prefix, difference
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import last_said
 from innervoice.wire.dialects import dialect_named, replay_of

@@ -25,15 +25,16 @@ from operator import is_
 from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
+from innervoice.conversation.prefix import Prefix
 from innervoice.planning.cache import CacheEffect, cache_effect
 from innervoice.planning.decisions import Action, Decision, Ledger, messages_of
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.parts import ContentRules, ReasoningRules, is_own
-from innervoice.planning.prefix import Prefix
 from innervoice.planning.received import takes_free_form
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import TurnRules, new_from, with_taken_ids
@@ -99,12 +100,19 @@ class Planned(NamedTuple):
     """Everything that is sent, to continue from."""
 
 
-def planned(request: Request, target: Target | None = None, *, checked: bool = False) -> Planned:
+def planned(
+    request: Request,
+    target: Target | None = None,
+    *,
+    checked: bool = False,
+    notebook: Notebook | None = None,
+) -> Planned:
     """Fits a request to its target and plans its history. All code that needs a plan calls this.
 
-    With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent.
+    With `checked`, rules that only a complete request can break raise `RuleError`; pass it for a request that will be sent. `notebook`
+    has the notes so far, and gets those of the plan.
     """
-    fitted = FittedRequest(request, target, checked=checked)
+    fitted = FittedRequest(request, target, checked=checked, notebook=notebook)
     return Planned(fitted, *_Planner(fitted).plan())
 
 

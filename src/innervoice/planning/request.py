@@ -33,10 +33,15 @@ class FittedRequest:
     """A request with its target, and with settings that the target accepts."""
 
     def __init__(
-        self, asked: Request, target: Target | None = None, *, checked: bool = True
+        self,
+        asked: Request,
+        target: Target | None = None,
+        *,
+        checked: bool = True,
+        notebook: Notebook | None = None,
     ) -> None:
         self.target = target or target_of(asked)
-        self.notebook = Notebook()
+        self.notebook = Notebook() if notebook is None else notebook
         self.asked = asked
         self._spelling: Spelling | None = None
         if isinstance(asked.extra, ReceivedMembers):

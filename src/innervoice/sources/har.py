@@ -18,9 +18,9 @@ from innervoice.canon.parts import Media, Opaque, Text, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.catalog.lookup import all_hosts
+from innervoice.conversation.turns import shown_turn
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
-from innervoice.memory.turn_keys import shown
 from innervoice.sources.beginning import first_dicts
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
@@ -92,7 +92,7 @@ def _said(message: Message) -> tuple[Any, ...]:
         for part in message.parts
         if isinstance(part, ToolResult)
     ]
-    return message.role, shown(message), results
+    return message.role, shown_turn(message).data, results
 
 
 def _text(part: Text | Media | Opaque) -> Any:

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.response import Response
+from innervoice.conversation.prefix import difference
 from innervoice.errors import UsageError
 from innervoice.planning.cache import cache_effect
 from innervoice.planning.plan import Plan, planned
-from innervoice.planning.prefix import difference
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.diffing import diff_lines

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from innervoice.conversation.digest import CROWD
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.store import (
     MOST_UNDER_A_KEY,
@@ -16,7 +17,6 @@ from innervoice.memory.stores.store import (
     StoredItem,
     TenantUsage,
 )
-from innervoice.memory.turn_keys import CROWD
 
 HOUR, DAY = 3_600.0, 86_400.0
 START = 1_800_000_000.0

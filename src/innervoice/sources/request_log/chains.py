@@ -1,39 +1,31 @@
 """Finds what is new in a request: an agent sends its whole history with each request, and a request log keeps every message once.
 
-Messages are compared byte by byte, one after the other, without cache marks, which move. A request continues the one with which it shares
-the longest beginning; that beginning is not read.
+A request continues the one with which it shares the longest beginning; that beginning is not read.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from itertools import takewhile
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from innervoice.canon.bounded import Bounded
-from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.memory.changed_turns import RenamedCalls, call_ids
-from innervoice.memory.turn_keys import shown
+from innervoice.conversation.body import DIGEST_BYTES, SplitBody
+from innervoice.conversation.growth import Beginnings
+from innervoice.conversation.turns import RenamedCalls, call_ids, shown_turn
 from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["Growth", "RequestChains"]
+__all__ = ["LoggedGrowth", "RequestChains"]
 
-_MARK = re.compile(rb',\s*"cache_control"\s*:\s*\{[^{}]*\}')
-_BILLING = re.compile(rb'x-anthropic-billing-header:[^"]*')
-"""A line of Claude Code's system prompt that differs in every request."""
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _PREVIOUS = "previous_response_id"
-_PASSING = frozenset({_PREVIOUS, "metadata"})
+_PASSING = (_PREVIOUS, "metadata")
 """Members that differ in every request, and do not affect the answer."""
-_SIZE = 16
 _MOST = 50_000
-_LOOKED_AT = 64
-"""How many messages at the end may be new; with more, a request is written as a whole."""
 
 
 class _Beginning(NamedTuple):
@@ -55,11 +47,11 @@ class _Answer(NamedTuple):
     calls: tuple[str, ...]
 
 
-class Growth(NamedTuple):
+class LoggedGrowth(NamedTuple):
     """A request as its base, and what is new."""
 
     base: str | None
-    kept: int
+    shared: int
     """How many messages of the base it begins with."""
     has_answer: bool
     """Whether the answer to the base comes next."""
@@ -72,7 +64,7 @@ class RequestChains:
     """The requests in one file. Raises ValueError, and any error of a dialect's reader, for a body that cannot be read."""
 
     def __init__(self) -> None:
-        self._places: Bounded[bytes, _Beginning] = Bounded(_MOST)
+        self._beginnings: Beginnings[_Beginning] = Beginnings(Bounded(_MOST))
         self._settings: Bounded[str, bytes] = Bounded(_MOST)
         self._answers: Bounded[str, _Answer] = Bounded(_MOST)
         self._responses: Bounded[str, str] = Bounded(_MOST)
@@ -85,87 +77,59 @@ class RequestChains:
         if response_id:
             self._responses[response_id] = id
 
-    def growth(self, id: str, body: bytes, dialect: str, model: str, owner: str) -> Growth:  # noqa: A002
+    def growth(self, id: str, data: bytes, dialect: str, model: str, owner: str) -> LoggedGrowth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
-        members = split_members(body)
-        history = dialect_named(dialect).history
-        items: list[Any] = []
-        if history in members and bytes(members[history]).lstrip().startswith(b"["):
-            items = split_items(members[history])
-        digests = self._digests(items, members, f"{owner}\0{dialect}")
-        base, start = self._base(digests, members)
-        rest = {name: value for name, value in members.items() if name != history}
-        settings = self._changed_settings(id, base, rest)
-        value = {name: load_json(data) for name, data in rest.items()} if settings else {}
-        if items:
-            value[history] = [load_json(item) for item in items[start:]]
-        elif history in members:
-            value[history] = load_json(members[history])
+        body = SplitBody(data, dialect, model)
+        key = f"{owner}\0{dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(_SYSTEM)
+        start, base = self._base(body, key)
+        has_new_settings = self._has_new_settings(id, base, body)
+        value = {}
+        if has_new_settings:
+            value = {name: body.value(name) for name in body.members if name != body.history}
+        if body.is_listed:
+            value[body.history] = [load_json(item) for item in body.items[start:]]
+        elif body.history in body.members:
+            value[body.history] = body.value(body.history)
         request = decode_request({**value, "model": model}, dialect)
         if not value.keys().isdisjoint(_SYSTEM):
             request = _with_system(request, dialect)
-        new = request.messages
-        base_size = base.size if base else 0
-        self._learn(id, digests, start, base_size, len(new))
-        has_answer, new = self._with_answer(base, new)
-        settings_only = request.replace(messages=(), model=model) if settings else None
-        return Growth(base.id if base else None, base_size, has_answer, new, settings_only)
+        shared = base.size if base else 0
+        self._learn(id, body, key, start, shared, len(request.messages))
+        has_answer, new = self._with_answer(base, request.messages)
+        settings = request.replace(messages=(), model=model) if has_new_settings else None
+        return LoggedGrowth(base.id if base else None, shared, has_answer, new, settings)
 
-    def _digests(self, items: Sequence[Any], members: Mapping[str, Any], owner: str) -> list[bytes]:
-        """The digest of each beginning, the shortest first; b"" for those that are not checked."""
-        digest = blake2b(owner.encode("utf-8", "surrogatepass"), digest_size=_SIZE)
-        for name in _SYSTEM:
-            if name in members:
-                digest.update(_BILLING.sub(b"", _MARK.sub(b"", bytes(members[name]))))
-        pieces = [b"\0" + _unmarked(bytes(item)) for item in items]
-        # Most of a long history is digested at once: the base of a request is near its end.
-        first = max(0, len(pieces) - _LOOKED_AT)
-        digest.update(b"".join(pieces[:first]))
-        digests = [b""] * first
-        for piece in pieces[first:]:
-            digest.update(piece)
-            digests.append(digest.copy().digest())
-        return digests
+    def _base(self, body: SplitBody, key: bytes) -> tuple[int, _Beginning | None]:
+        """How many items of the request are known, and from where."""
+        match = self._beginnings.longest(body, key, answered=False)
+        if match is not None:
+            return match
+        previous = body.value(_PREVIOUS)
+        request = self._responses.get(previous) if isinstance(previous, str) else None
+        if request is None:
+            return 0, None
+        return 0, _Beginning(request, self._counts.get(request, 0), is_all=True, is_stored=True)
 
-    def _base(
-        self, digests: list[bytes], members: Mapping[str, Any]
-    ) -> tuple[_Beginning | None, int]:
-        """The longest known beginning, and how many items it has."""
-        for number in range(len(digests), max(0, len(digests) - _LOOKED_AT), -1):
-            if place := self._places.get(digests[number - 1]):
-                return place, number
-        previous = load_json(members[_PREVIOUS]) if _PREVIOUS in members else None
-        answered_request = self._responses.get(previous) if isinstance(previous, str) else None
-        if answered_request is None:
-            return None, 0
-        return _Beginning(
-            answered_request, self._counts.get(answered_request, 0), is_all=True, is_stored=True
-        ), 0
-
-    def _changed_settings(
-        self,
-        id: str,  # noqa: A002
-        base: _Beginning | None,
-        members: Mapping[str, Any],
-    ) -> bool:
-        hashed = blake2b(digest_size=_SIZE)
-        for name, data in members.items():
-            if name not in _PASSING:
-                hashed.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
-                hashed.update(_BILLING.sub(b"", bytes(data)))
-        digest = hashed.digest()
-        self._settings[id] = digest
+    def _has_new_settings(self, id: str, base: _Beginning | None, body: SplitBody) -> bool:  # noqa: A002
+        digest = self._settings[id] = body.digest_without(_PASSING)
         return base is None or self._settings.get(base.id) != digest
 
-    def _learn(self, id: str, digests: list[bytes], start: int, kept: int, new: int) -> None:  # noqa: A002
-        self._counts[id] = kept + new
-        if not digests:
-            return
-        if len(digests) - start == new:  # each item is a message
-            for number in range(max(start, len(digests) - _LOOKED_AT), len(digests) - 1):
-                place = _Beginning(id, kept + number - start + 1, is_all=False)
-                self._places[digests[number]] = place
-        self._places[digests[-1]] = _Beginning(id, kept + new, is_all=True)
+    def _learn(
+        self,
+        id: str,  # noqa: A002
+        body: SplitBody,
+        key: bytes,
+        start: int,
+        shared: int,
+        new: int,
+    ) -> None:
+        self._counts[id] = shared + new
+        end = len(body.items)
+        if end - start == new:  # each item is a message
+            for count in (count for count in body.beginnings if start < count < end):
+                beginning = _Beginning(id, shared + count - start, is_all=False)
+                self._beginnings.add(body, key, beginning, count)
+        self._beginnings.add(body, key, _Beginning(id, shared + new, is_all=True))
 
     def _with_answer(
         self, base: _Beginning | None, new: tuple[Message, ...]
@@ -180,7 +144,7 @@ class RequestChains:
             return False, new
         ids = RenamedCalls()
         ids.add(call_ids(new[:1]), answer.calls)
-        return True, tuple(map(ids.with_own, new[1:]))
+        return True, tuple(map(ids.with_host_ids, new[1:]))
 
 
 def _with_system(request: Request, dialect: str) -> Request:
@@ -195,9 +159,5 @@ def _with_system(request: Request, dialect: str) -> Request:
     return request.replace(system=system, messages=request.messages[len(start) :])
 
 
-def _unmarked(data: bytes) -> bytes:
-    return _MARK.sub(b"", data) if b"cache_control" in data else data
-
-
 def _digest(turn: Message) -> bytes:
-    return blake2b(shown(turn), digest_size=_SIZE).digest()
+    return blake2b(shown_turn(turn).data, digest_size=DIGEST_BYTES).digest()

@@ -250,7 +250,7 @@ class RequestLog:
         except Exception as error:  # noqa: BLE001 - readers of dialects may raise anything for what nobody serves
             self._line({**record, "unread": type(error).__name__, "bytes": len(question.body)})
             return
-        record |= {"base": grown.base, "kept": grown.kept, "answer": grown.has_answer}
+        record |= {"base": grown.base, "kept": grown.shared, "answer": grown.has_answer}
         record["new"] = keeper.messages(grown.new)
         if grown.settings is not None:
             record["settings"] = keeper.settings(grown.settings)

@@ -18,27 +18,24 @@ count: some programs merge turns, split one, or make a turn of every call.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterable
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
+from innervoice.canon.words import BILLING_LINE
+from innervoice.conversation.turns import VisibleTurn, plain_text, shown_turn, without_blanks
 
 __all__ = [
     "CROWD",
     "ConversationDigest",
     "TurnKeys",
-    "VisibleTurn",
     "conversation_start",
     "keys_of_turns",
-    "shown",
-    "shown_turn",
-    "without_blanks",
 ]
 
 CROWD = 16
@@ -47,10 +44,6 @@ CROWD = 16
 _SIZE = 16
 _COUNTED = re.compile(r"[^0-9]*[0-9]{0,5}")
 """Ids that are not unique: counters such as `call_1` or `functions.read:0`, and those that innervoice generated."""
-_TAGGED = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-"""Reasoning that a program writes before the text of a turn, as pydantic-ai can."""
-_NOISE = ("x-anthropic-billing-header:",)
-"""Lines that a program puts into the system prompt, and that differ in every request."""
 
 
 class TurnKeys(NamedTuple):
@@ -67,25 +60,13 @@ class TurnKeys(NamedTuple):
         return [key for key in self if key is not None]
 
 
-class VisibleTurn(NamedTuple):
-    """The part of a turn that every program keeps."""
-
-    text: str
-    calls: list[tuple[str, str]]
-    """Name and arguments of each call; programs parse the arguments and serialize them again."""
-    data: bytes
-    """Both, as JSON."""
-    ids: list[str]
-    """The ids of the calls."""
-
-
 class ConversationDigest:
     """Reads a conversation message by message, and returns the keys of a turn at the current position."""
 
     def __init__(self, tenant: str, secret: bytes, system: str | None = None) -> None:
         self._secret = secret
         self._tenant = _bytes(tenant)
-        self._system = [_plain(system or "")]
+        self._system = [plain_text(system or "")]
         self._prompt: bytes | None = None
         """The digest of the system prompt, once it was requested."""
         self._before = self._digest(b"start")
@@ -198,42 +179,11 @@ class ConversationDigest:
         return digest.digest()
 
 
-_last_shown: dict[int, tuple[tuple[Part, ...], VisibleTurn]] = {}
-"""The parts of the last messages, by identity, and what they show: it is asked for several times, and costs more than all else."""
-_MOST_SHOWN = 16
-
-
-def shown_turn(message: Message) -> VisibleTurn:
-    """The words and the calls of a turn, without the ids of the calls."""
-    parts = message.parts  # of an answer, each message that it gives has the same
-    cached = _last_shown.get(id(parts))
-    if cached and cached[0] is parts:
-        return cached[1]
-    text = _plain(_TAGGED.sub("", message.text))
-    tool_calls = message.tool_calls
-    calls = [(call.name, _sorted_json(call.arguments)) for call in tool_calls]
-    visible = VisibleTurn(text, calls, dump_json([text, calls]), [call.id for call in tool_calls])
-    if len(_last_shown) >= _MOST_SHOWN:
-        _last_shown.clear()  # at once, for other threads
-    _last_shown[id(parts)] = (parts, visible)
-    return visible
-
-
-def shown(message: Message) -> bytes:
-    """The text and the calls of a turn, without the ids of the calls, as JSON."""
-    return shown_turn(message).data
-
-
-def without_blanks(text: str) -> str:
-    """A text, normalized to compare it with one that was joined from several."""
-    return "".join(text.split())
-
-
 def _text_of(part: Part) -> str:
     """The content of a part of a user message."""
     match part:
         case Text():
-            return _plain(part.text)
+            return plain_text(part.text)
         case Media():
             return _short(part.data or part.url or "")
         case Opaque():
@@ -244,12 +194,12 @@ def _text_of(part: Part) -> str:
 
 def _system_text(part: Part) -> str:
     text = _text_of(part)
-    return "" if text.startswith(_NOISE) else text
+    return "" if text.startswith(BILLING_LINE) else text
 
 
 def _result_text(result: ToolResult) -> str:
     if isinstance(result.content, str):
-        return _plain(result.content)
+        return plain_text(result.content)
     return "".join(map(_text_of, result.content))
 
 
@@ -258,28 +208,9 @@ def _bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _plain(text: str) -> str:
-    text = text.strip()
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
-
-
 def _short(data: str) -> str:
     """A digest in place of the data of a file."""
     return blake2b(data.encode("utf-8", "surrogatepass"), digest_size=_SIZE).hexdigest()
-
-
-def _sorted_json(arguments: str) -> str:
-    try:
-        value = load_json(arguments) if arguments else {}
-    except ValueError:
-        return arguments.strip()
-    return dump_json(_sorted(value)).decode()
-
-
-def _sorted(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(item) for item in value] if isinstance(value, list) else value
 
 
 def keys_of_turns(messages: Iterable[Message], digest: ConversationDigest) -> list[TurnKeys | None]:

@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,54 +11,58 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.witness import FRONTS, Witness, ask, reasoning_is_back
 from innervoice.canon.jsontext import load_json
-from innervoice.gateway import client_request as passage_module
+from innervoice.gateway import rewritten
+from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import ANYBODY
-from innervoice.gateway.client_requests import ClientRequests
+from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.grown_requests import GrownRequests
+from innervoice.gateway.endpoints import Front
+from innervoice.gateway.limits import LIMITS
 
 
 @pytest.fixture(autouse=True)
 def _small_ones_too(monkeypatch):
-    monkeypatch.setattr(passage_module, "_WORTH_KEEPING", 0)
+    monkeypatch.setattr(rewritten, "LIMITS", replace(LIMITS, appended_from_bytes=0))
 
 
-class Watched(GrownRequests):
+class Watched(AppendedRequests):
     """Keeps what went on, to compare it."""
 
     def __init__(self, **options):
         super().__init__(**options)
         self.ways = []
 
-    def find(self, split, candidate, betas, opened):
-        way = super().find(split, candidate, betas, opened)
+    def find(self, body, owner, candidate, betas, opened):
+        way = super().find(body, owner, candidate, betas, opened)
         if way is not None:
-            self.ways.append((split, candidate, way))
+            self.ways.append((body, candidate, way))
         return way
 
 
-class Nothing(GrownRequests):
+class Nothing(AppendedRequests):
     def find(self, *_):
         return None
 
 
 def watched(**options):
     served = Served(None, Witness(), **options)
-    served.gateway.grown = Watched()
+    served.gateway.appended = Watched()
     return served
 
 
-def written_again(served, split, candidate):
+def written_again(served, body, candidate, *, stream=False):
     """The same request, read and written as a whole."""
     gateway = served.gateway
-    report = gateway.new_report(ANYBODY, split.front.dialect)
-    grown, gateway.grown = gateway.grown, Nothing()
+    report = gateway.new_report(ANYBODY, body.dialect)
+    appended, gateway.appended = gateway.appended, Nothing()
+    named = None if "model" in body.members else body.model
+    front = Front(body.dialect, "answer", named, stream if named else None)
     try:
-        passages = ClientRequests(gateway, split.front, bytes(split.body), report, {})
-        route = gateway.routes.route(passages.name)
-        return asyncio.run(passages.step(candidate, route)).attempt, report
+        request = ClientRequest(gateway, front, body.body, report, {})
+        route = gateway.routes.route(request.name)
+        return asyncio.run(request.attempt(candidate, route)), report
     finally:
-        gateway.grown = grown
+        gateway.appended = appended
 
 
 PAIRS = [(front, behind, loses) for front in BEHIND for behind in BEHIND for loses in (True, False) if loses or front in FRONTS]  # fmt: skip
@@ -69,10 +74,10 @@ def test_what_is_sent_is_what_would_be_written(front, behind, loses):
     client = Client(served, front, BEHIND[behind], loses=loses, stream=front < behind)
     for question in (QUESTION, "What is 2 + 2?"):
         ask(client, question)
-    ways = served.gateway.grown.ways
+    ways = served.gateway.appended.ways
     assert ways or front == behind
-    for split, candidate, way in ways:
-        attempt, report = written_again(served, split, candidate)
+    for body, candidate, way in ways:
+        attempt, report = written_again(served, body, candidate, stream=client.stream)
         assert attempt.wire.body == load_json(way.frame.body)
         assert attempt.wire.prefix == way.wire.prefix
         counts = (report.kept, report.carried, report.restored, report.omitted, report.rules)
@@ -105,7 +110,7 @@ def test_step_by_step_the_prefix_is_the_same_bytes(model):
     steps(served, model, 100 if model == BEHIND["gemini"] else 30)
     bodies = served.upstream.bodies[1:]  # the first one may have gone on as the client wrote it
     assert len(bodies) >= 25
-    assert len(served.gateway.grown.ways) >= len(bodies) - 2
+    assert len(served.gateway.appended.ways) >= len(bodies) - 2
     ends = (b"]", b"}")
     for one, other in itertools.pairwise(bodies):
         common = len(_common(one, other))
@@ -132,9 +137,9 @@ def test_a_switch_and_back_goes_on_where_it_was():
         ask(client, f"What is {number} + 2?", model=BEHIND[name])
         ask(client, QUESTION)
     assert {200} == set(served.upstream.statuses)
-    assert served.gateway.grown.ways
-    for split, candidate, way in served.gateway.grown.ways:
-        attempt, _ = written_again(served, split, candidate)
+    assert served.gateway.appended.ways
+    for body, candidate, way in served.gateway.appended.ways:
+        attempt, _ = written_again(served, body, candidate)
         assert attempt.wire.body == load_json(way.frame.body)
 
 
@@ -162,7 +167,7 @@ def test_anything_else_is_read_as_a_whole(edit):
     sent["tools"] = [{"type": "function", "function": {"name": "get_weather", "parameters": {"type": "object"}}}]  # fmt: skip
     sent["messages"] = EDITS[edit](body["messages"])
     served.ask("POST", path, sent)
-    assert not served.gateway.grown.ways
+    assert not served.gateway.appended.ways
 
 
 KEYS = {"alice": "alice's own key, which is long", "bob": "bob's own key, which is long"}
@@ -172,12 +177,12 @@ KEYS = {"alice": "alice's own key, which is long", "bob": "bob's own key, which 
 def test_other_settings_begin_anew(change):
     config = GatewayConfig(keys={name: f"env:{name.upper()}" for name in KEYS})
     served = Served(config, Witness(), {name.upper(): key for name, key in KEYS.items()})
-    served.gateway.grown = Watched()
+    served.gateway.appended = Watched()
     headers, call = {"x-api-key": KEYS["alice"]}, served.call
     served.call = lambda *one: call(*one, headers)
     client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
     ask(client, QUESTION)
-    before = len(served.gateway.grown.ways)
+    before = len(served.gateway.appended.ways)
     assert before
     if change == "setting":
         client.max_tokens = 7000
@@ -189,7 +194,7 @@ def test_other_settings_begin_anew(change):
         headers["x-api-key"] = KEYS["bob"]
     client.history.append(iv.user("And?"))
     asyncio.run(client.turn())
-    assert (change == "nothing") == (before < len(served.gateway.grown.ways))
+    assert (change == "nothing") == (before < len(served.gateway.appended.ways))
 
 
 def test_what_is_refused_is_read_as_a_whole_and_served():
@@ -199,28 +204,29 @@ def test_what_is_refused_is_read_as_a_whole_and_served():
     client.history.append(iv.user(QUESTION))
     answer = asyncio.run(client.turn())
     client.history += [iv.tool_result(call.id, "Sunshine") for call in answer.tool_calls]
-    sent = next(iter(served.gateway.grown._sent.values()))
-    key = next(iter(served.gateway.grown._sent))
-    broken = sent.frame._replace(after=sent.frame.after.replace(b'"adaptive"', b'"enabled"'))
-    assert broken != sent.frame
-    object.__setattr__(served.gateway.grown._sent[key], "frame", broken)
+    key, answered = next(iter(served.gateway.appended._values.items()))
+    frame = answered.sent.frame
+    broken = frame._replace(after=frame.after.replace(b'"adaptive"', b'"enabled"'))
+    assert broken != frame
+    sent = replace(answered.sent, frame=broken)
+    served.gateway.appended._values[key] = answered._replace(sent=sent)
     asyncio.run(client.turn())
     assert [200, 400, 200] == served.upstream.statuses
-    assert not served.gateway.grown._sent.get(key)
+    assert not served.gateway.appended._values.get(key)
 
 
 def test_it_is_bounded_in_bytes_and_time():
     now = [0.0]
-    grown = GrownRequests(5_000, lambda: now[0])
+    appended = AppendedRequests(5_000, lambda: now[0])
     served = Served(None, Witness())
-    served.gateway.grown = grown
+    served.gateway.appended = appended
     for number in range(30):
         client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
         ask(client, f"What is {number} + 2?")
-    assert 0 < len(grown) < 30
+    assert 0 < len(appended) < 30
     now[0] += 10_000
     ask(Client(served, "openai-chat", BEHIND["gemini"], loses=True), "What is 2 + 2?")
-    assert 1 == len(grown)
+    assert 1 == len(appended)
 
 
 @pytest.mark.parametrize(("seconds", "goes_on"), [(899, True), (901, False)])
@@ -228,14 +234,14 @@ def test_what_was_sent_long_ago_is_read_again(seconds, goes_on):
     """A quarter of an hour after the last step, nothing is taken from the process: the store may have forgotten the turn."""
     now = [0.0]
     served = watched()
-    served.gateway.grown = Watched(now=lambda: now[0])
+    served.gateway.appended = Watched(now=lambda: now[0])
     client = Client(served, "openai-chat", BEHIND["gemini"], loses=True)
     ask(client, QUESTION)
-    before = len(served.gateway.grown.ways)
+    before = len(served.gateway.appended.ways)
     now[0] += seconds
 
     client.history.append(iv.user("What is 2 + 2?"))
     asyncio.run(client.turn())
 
-    assert goes_on == (len(served.gateway.grown.ways) > before)
+    assert goes_on == (len(served.gateway.appended.ways) > before)
     assert {200} == set(served.upstream.statuses)

@@ -5,8 +5,8 @@ import asyncio
 import innervoice as iv
 from gateway.harness import BEHIND
 from gateway.witness import ask, loop, noted, reasoning_is_back, watched
-from innervoice.gateway.refused_turns import RefusedTurns
-from innervoice.memory.turn_keys import TurnKeys
+from innervoice.conversation.digest import TurnKeys
+from innervoice.gateway.rewritten import RefusedSeals
 
 CLAUDE = BEHIND["anthropic"]
 WEATHER = "What is the weather in Bergen, then the weather in Porto?"
@@ -51,7 +51,7 @@ def test_only_the_upstream_that_refused_does_without():
     block = {"type": "thinking", "thinking": "", "signature": "s"}
     origin = iv.Origin(dialect="anthropic", block=block, seals=("signature",))
     turn = iv.Message("assistant", (iv.Thinking("", origin=origin),))
-    refused = RefusedTurns()
+    refused = RefusedSeals()
     refused.add(b"one", {0: keys}, [turn], frozenset({"s", "t"}))
 
     assert {"s"} == refused.among(b"one", {3: keys})
@@ -60,7 +60,7 @@ def test_only_the_upstream_that_refused_does_without():
 
 
 def test_it_is_bounded():
-    refused = RefusedTurns()
+    refused = RefusedSeals()
     block = {"type": "thinking", "thinking": "", "signature": "s"}
     origin = iv.Origin(dialect="anthropic", block=block, seals=("signature",))
     turn = iv.Message("assistant", (iv.Thinking("", origin=origin),))

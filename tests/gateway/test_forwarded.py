@@ -8,8 +8,10 @@ import pytest
 
 import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
+from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
-from innervoice.gateway.known_requests import KnownRequests
+from innervoice.gateway.endpoints import Front
+from innervoice.gateway.rewritten import RewrittenRequest
 
 SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
 
@@ -18,13 +20,13 @@ SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
 def reads(monkeypatch):
     """The models of the requests that were read as a whole."""
     seen = []
-    made = ClientRequest.__init__
+    original = RewrittenRequest.__init__
 
-    def init(self, front, body, value, **rest):
+    def init(self, gateway, front, *rest):
         seen.append(front.dialect)
-        made(self, front, body, value, **rest)
+        original(self, gateway, front, *rest)
 
-    monkeypatch.setattr(ClientRequest, "__init__", init)
+    monkeypatch.setattr(RewrittenRequest, "__init__", init)
     return seen
 
 
@@ -37,7 +39,7 @@ def test_a_loop_is_read_once(dialect, stream, reads):
     assert len(reads) == 1, "the first request; of the others only what is new"
     assert [report.way for report in served.reports] == ["bytes"] * 3
     read = Served()
-    read.gateway.known.find = lambda *_: None
+    read.gateway.forwarded.find = lambda *_: None
     other = Client(read, dialect, BEHIND[dialect], stream=stream)
     asyncio.run(other.say(QUESTION))
     assert [one.kept for one in served.reports] == [one.kept for one in read.reports]
@@ -163,20 +165,23 @@ def test_a_refusal_about_reasoning_takes_the_long_way(reads):
 
 def test_tenants_do_not_share_what_is_known():
     """The digests of two tenants differ, so that nothing of one is known to the other."""
-    from innervoice.gateway.endpoints import Front
-    from innervoice.gateway.known_requests import SplitRequest
-
-    front = Front("anthropic", "answer")
-    body = b'{"model":"m","messages":[{"role":"user","content":"hi"}]}'
-    one, other = (SplitRequest(front, body, tenant) for tenant in ("one", "other"))
-    assert set(one.digests().values()).isdisjoint(other.digests().values())
+    gateway, owners = Served().gateway, set()
+    data = b'{"model":"claude-opus-5-5","messages":[{"role":"user","content":"hi"}]}'
+    for tenant in ("one", "other"):
+        report = gateway.new_report(ANYBODY, "anthropic")
+        report.tenant = tenant
+        request = ClientRequest(gateway, Front("anthropic", "answer"), data, report, {})
+        candidate = gateway.routes.route(request.name).candidates[0]
+        owners.add(request._owner(request._body, candidate))
+    assert len(owners) == 2
 
 
 def test_it_is_bounded():
-    known = KnownRequests()
+    forwarded = Served().gateway.forwarded
     for number in range(21_000):
-        known._turns[str(number).encode()] = None
-    assert len(known._turns) == 20_000
+        forwarded._settings[str(number).encode()] = None
+        forwarded._answered._values[str(number).encode()] = None
+    assert len(forwarded._settings) == len(forwarded._answered) == 20_000
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,100 @@
+"""The body of a request -> its members and the items of its conversation, unread, and the digests by which it is recognized.
+
+An agent sends the same settings and the same beginning again and again. A body is split once; whoever asks what is new in it (the gateway,
+the request log) uses the same pieces and the same digests. No JSON contains the byte 0, so it separates the pieces of a digest.
+
+Cache marks move with every request, and the first line of Claude Code's system prompt has a number that differs in every request: neither
+is part of a digest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from hashlib import blake2b, sha256
+from typing import Any
+
+from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.request import Request
+from innervoice.canon.words import BILLING_LINE, CACHE_MARKS
+from innervoice.wire.dialects import dialect_named, request_reader_of
+
+__all__ = ["DIGEST_BYTES", "SplitBody"]
+
+DIGEST_BYTES = 16
+_CACHE_MARK = CACHE_MARKS[0].encode()
+_MARK = re.compile(rb',\s*"%s"\s*:\s*\{[^{}]*\}' % _CACHE_MARK)
+_BILLING = re.compile(re.escape(BILLING_LINE.encode()) + rb'[^"]*')
+_NEAR = 64
+"""How many items at the end may be new; with more, reading the whole request costs no more than looking for its beginning."""
+
+
+class SplitBody:
+    """A body, divided into members and items that are not read."""
+
+    def __init__(self, body: bytes, dialect: str, model: str | None = None) -> None:
+        """`model` is its name where the path has it; raises ValueError for a body that is not a JSON object."""
+        self.body, self.dialect = body, dialect
+        self.history = dialect_named(dialect).history
+        """The member that has the conversation."""
+        self.members = split_members(body)
+        self.model = model or str(self.value("model") or "")
+        conversation = self.members.get(self.history)
+        self.is_listed = conversation is not None and bytes(memoryview(conversation)[:1]) == b"["
+        """Whether the conversation is a list; some APIs accept a text."""
+        self.items: list[Any] = split_items(conversation) if self.is_listed else []
+
+    def value(self, name: str) -> Any:
+        """A member, read; None if there is none."""
+        data = self.members.get(name)
+        return None if data is None else load_json(data)
+
+    @cached_property
+    def opening(self) -> bytes:
+        """How the conversation begins: its first item."""
+        return _unmarked(bytes(self.items[0])) if self.items else b""
+
+    @cached_property
+    def settings(self) -> bytes:
+        """A digest of everything but the conversation and the model's name."""
+        return self.digest_without(())
+
+    def digest_without(self, names: Collection[str]) -> bytes:
+        """A digest of the settings without some of them."""
+        left_out = {self.history, "model", *names}
+        return self.digest_of(name for name in self.members if name not in left_out)
+
+    def digest_of(self, names: Iterable[str]) -> bytes:
+        """A digest of these members, as far as there are any."""
+        digest = blake2b(digest_size=DIGEST_BYTES)
+        for name in names:
+            if (data := self.members.get(name)) is not None:
+                digest.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
+                digest.update(_BILLING.sub(b"", _unmarked(bytes(data))))
+        return digest.digest()
+
+    @cached_property
+    def beginnings(self) -> dict[int, bytes]:
+        """How many items -> a digest of the conversation up to there, for the last ones."""
+        items = self.items
+        if _CACHE_MARK in self.body:
+            items = [_unmarked(bytes(item)) for item in items]
+        first = max(0, len(items) - _NEAR)
+        # Most items are digested at once, because a history may be long.
+        digest = sha256(b"\0".join((b"", *items[:first])))
+        digests: dict[int, bytes] = {}
+        for count, item in enumerate(items[first:], first + 1):
+            digest.update(b"\0")
+            digest.update(item)
+            digests[count] = digest.copy().digest()
+        return digests
+
+    def read(self, items: Iterable[Any]) -> Request:
+        """A request with these items alone; no setting changes how an item is read."""
+        value = {"model": self.model, self.history: [load_json(item) for item in items]}
+        return request_reader_of(self.dialect)(value)
+
+
+def _unmarked(data: bytes) -> bytes:
+    return _MARK.sub(b"", data) if _CACHE_MARK in data else data

@@ -1,0 +1,96 @@
+"""What is new in a request: the longest beginning of its conversation that was seen before, and the messages after it.
+
+An agent sends its whole history with each request. What was learned of a conversation (how it was forwarded, what was sent for it, where
+it stands in a log) is kept under the digest of its beginning, and found again by the request that continues it.
+
+    body ──► beginnings ──► the longest known one ──► the answer to it, as the client sends it back ──► results and questions
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from innervoice.canon.bounded import Bounded
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part, Text, ToolResult
+from innervoice.conversation.body import SplitBody
+
+__all__ = ["Beginnings", "Growth", "growth_of", "is_plain", "result_ids"]
+
+Known = TypeVar("Known")
+
+
+class Beginnings(Generic[Known]):
+    """What is known of conversations, by their beginnings; `owner` is what requests must share besides their beginning."""
+
+    def __init__(self, values: Bounded[bytes, Known]) -> None:
+        self._values = values
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def longest(self, body: SplitBody, owner: bytes, *, answered: bool) -> tuple[int, Known] | None:
+        """The longest known beginning: how many items it has, and what is known of it. With `answered`, more must follow: the answer to it."""
+        most = len(body.items) - answered
+        for count, digest in reversed(body.beginnings.items()):
+            if count <= most and (known := self._values.used(digest + owner)) is not None:
+                return count, known
+        return None
+
+    def add(self, body: SplitBody, owner: bytes, known: Known, count: int | None = None) -> None:
+        """Adds what is known of a conversation, or of its first `count` items, which must be among its last ones."""
+        digest = body.beginnings.get(len(body.items) if count is None else count)
+        if digest is not None:
+            self._values[digest + owner] = known
+
+    def forget(self, body: SplitBody, owner: bytes) -> None:
+        """Forgets all beginnings of a conversation."""
+        for digest in body.beginnings.values():
+            self._values.pop(digest + owner)
+
+    def clear(self) -> None:
+        """Forgets everything."""
+        self._values.clear()
+
+
+class Growth(NamedTuple):
+    """What follows a known beginning."""
+
+    turn: Message
+    """The answer to it, as the client sends it back."""
+    rest: tuple[Message, ...]
+
+    @property
+    def is_answered(self) -> bool:
+        """Whether each call of the answer has one result, and there are no others."""
+        return sorted(call.id for call in self.turn.tool_calls) == sorted(result_ids(self.rest))
+
+
+def growth_of(body: SplitBody, items: Sequence[Any]) -> Growth | None:
+    """Reads the new items of a request; None if they are not an answer and plain messages after it."""
+    try:
+        turn, *rest = body.read(items).messages
+    except Exception:  # noqa: BLE001 - whoever reads the whole request says what is wrong with it
+        return None
+    if turn.role != "assistant" or not all(map(is_plain, rest)):
+        return None
+    return Growth(turn, tuple(rest))
+
+
+def is_plain(message: Message) -> bool:
+    """Whether a message of the user has only texts and text results, which go to every model unchanged."""
+    return message.role in ("user", "tool") and all(map(_is_words, message.parts))
+
+
+def _is_words(part: Part) -> bool:
+    if isinstance(part, ToolResult):
+        content = part.content
+        return isinstance(content, str) or all(isinstance(piece, Text) for piece in content)
+    return isinstance(part, Text) and bool(part.text.strip())
+
+
+def result_ids(messages: Iterable[Message]) -> list[str]:
+    """The ids of the calls whose results these messages have."""
+    parts = (part for message in messages for part in message.parts)
+    return [part.call_id for part in parts if isinstance(part, ToolResult)]

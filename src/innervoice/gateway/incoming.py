@@ -1,0 +1,163 @@
+"""One HTTP request of a client: its head and its body, checked against the limits before any work is done with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import lru_cache
+from ipaddress import ip_address
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit
+
+from innervoice.gateway.limits import Limits
+from innervoice.wire.dialects import HISTORY_MEMBERS
+from innervoice.wire.refusals import Headers, Refusal, Refused, bounded
+
+__all__ = ["Incoming", "Receive", "Scope", "Send", "check_head", "check_host", "checked_body"]
+
+Scope: TypeAlias = dict[str, Any]
+Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
+
+_ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
+"""What programs send with JSON if they do not set the type: nothing, curl -d, HTTP libraries with their default."""
+
+
+class Incoming:
+    """One HTTP request of a client."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self.method: str = scope["method"]
+        self.path: str = (
+            (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
+        )
+        self.query: str = scope.get("query_string", b"").decode("latin-1")
+        self.headers = {
+            name.decode("latin-1").lower(): value.decode("latin-1")
+            for name, value in scope["headers"]
+        }
+        self.receive = receive
+        self.send = send
+
+    async def body(self, limits: Limits) -> bytes:
+        """The body; raises `Refused` for one that is too slow. One that is too large is read up to the limit, and refused where it is used."""
+        message = await self.receive()
+        if not message.get("more_body"):
+            return bytes(message.get("body", b""))
+        body = bytearray(message.get("body", b""))
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                while message.get("more_body"):
+                    message = await self.receive()
+                    body += message.get("body", b"")
+                    if len(body) > limits.body_bytes:
+                        break
+        except TimeoutError:
+            text = f"the body did not arrive within {limits.body_seconds:g} s"
+            raise Refused(Refusal(text=text, status=408)) from None
+        return bytes(body)
+
+
+def check_head(headers: Headers, limits: Limits) -> None:
+    """Raises `Refused` for a request with a body whose headers already show that it cannot be served; header names are in lower case."""
+    size = sum(len(name) + len(value) for name, value in headers.items())
+    if size > limits.header_bytes:
+        text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
+        raise Refused(Refusal(text=text, status=431))
+    if "transfer-encoding" in headers and "content-length" in headers:
+        # Servers on the way may disagree about where such a request ends.
+        text = "a request has either content-length or transfer-encoding, not both"
+        raise Refused(Refusal(text=text))
+    length = headers.get("content-length", "0").strip()
+    if not (length.isascii() and length.isdecimal()):
+        raise Refused(Refusal(text="content-length must be a number"))
+    # The number is first compared by its count of digits: a very long one is not worth parsing.
+    if len(length.lstrip("0")) > 18 or int(length) > limits.body_bytes:
+        raise _too_large(limits)
+    _check_type(headers)
+    encoding = headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        # A small body may decompress to a huge one.
+        text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
+        raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
+
+
+@lru_cache(maxsize=64)
+def _is_this_machine(host: str) -> bool:
+    name = urlsplit(f"//{host}").hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost" or name.endswith(".localhost")
+
+
+def check_host(host: str) -> None:
+    """Raises `Refused` for a request that does not name this machine. Where no key is needed, a web page whose host name was made to resolve
+    to this machine could otherwise use the gateway with the user's keys (DNS rebinding)."""
+    try:
+        is_here = not host or _is_this_machine(host)
+    except ValueError:
+        is_here = False
+    if not is_here:
+        text = f"expected localhost or a loopback address in the host header, got {_quoted(host)}; with callers' keys (innervoice keys add) any host name is accepted"
+        raise Refused(Refusal(text=text, status=403))
+
+
+def _check_type(headers: Headers) -> None:
+    media_type = headers.get("content-type", "")
+    kind = media_type.partition(";")[0].strip().lower()
+    if kind.endswith(("/json", "+json")):
+        return
+    if kind not in _ODD_TYPES:
+        text = f"content-type must be application/json, not {_quoted(media_type)}"
+        raise Refused(Refusal(text=text, status=415))
+    if "origin" in headers:
+        # A web page may send these types to any address without a preflight request, also to the user's own computer.
+        text = "content-type must be application/json in a request from a web page"
+        raise Refused(Refusal(text=text, status=415))
+
+
+def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
+    """The JSON object of a body; raises `Refused` with the position of a syntax error, or for a body that exceeds the limits."""
+    if len(body) > limits.body_bytes:
+        raise _too_large(limits)
+    if not body.strip():
+        raise Refused(Refusal(text="the body is empty; a JSON object is expected"))
+    try:
+        value = bounded(body, most=limits.body_bytes, deepest=limits.depth)
+    except ValueError as error:
+        text = f"the body is not valid JSON: {_place(error)}"
+        raise Refused(Refusal(text=text)) from None
+    if not isinstance(value, dict):
+        text = f"the body must be a JSON object, not {_KINDS.get(type(value), 'a number')}"
+        raise Refused(Refusal(text=text))
+    for name in HISTORY_MEMBERS:
+        member = value.get(name)
+        if isinstance(member, list) and len(member) > limits.messages:
+            text = f"{name} has {len(member)} items; at most {limits.messages} are accepted"
+            raise Refused(Refusal(text=text, status=413, param=name))
+    return value
+
+
+_KINDS: dict[type, str] = {
+    list: "a list",
+    str: "a string",
+    bool: "a boolean",
+    type(None): "null",
+}
+
+
+def _too_large(limits: Limits) -> Refused:
+    text = f"the body is too large; at most {limits.body_bytes} bytes are accepted"
+    return Refused(Refusal(text=text, status=413))
+
+
+def _place(error: ValueError) -> str:
+    """What is wrong and where: line, column and character, or the byte that is not UTF-8. Nothing of the body itself is quoted."""
+    if isinstance(error, UnicodeDecodeError):
+        return f"byte {error.start} is not UTF-8"
+    return str(error)
+
+
+def _quoted(value: str) -> str:
+    return repr(value[:100])

@@ -1,0 +1,321 @@
+"""The third way of a request: it is read, gets back what its client lost, and is planned and written anew; without I/O.
+
+    body ──► read ──► restore ──► for each candidate: plan ──► bytes or canon ──► an attempt
+
+The request is forwarded as the bytes that came if the client speaks the upstream's dialect and nothing has to change: no reasoning was
+restored, and neither the settings nor the history had to be fitted. Every change that the library makes has a note, so a request without
+notes is one without changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+
+from innervoice.canon.bounded import Bounded
+from innervoice.canon.messages import Message
+from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.reasoning import Effort, Reasoning
+from innervoice.canon.request import Request, Wire
+from innervoice.canon.target import Target
+from innervoice.canon.words import BILLING_LINE
+from innervoice.conversation.digest import ConversationDigest, TurnKeys
+from innervoice.conversation.turns import seals_in, seals_of, without_seals
+from innervoice.gateway.appended import Appended, first_sent
+from innervoice.gateway.endpoints import Front
+from innervoice.gateway.estimates import estimate
+from innervoice.gateway.forwarded import with_model
+from innervoice.gateway.gateway_members import (
+    added_members,
+    moved_out,
+    shown_to_client,
+    with_marked_errors,
+    with_members,
+)
+from innervoice.gateway.headers import asked_betas, known_betas
+from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.report import ReasoningCounts, Report, counted
+from innervoice.memory.envelopes import Handle
+from innervoice.memory.records import FoundTurns
+from innervoice.memory.restoring import TurnRestorer, with_turns
+from innervoice.planning.encode import decode_request, encoded_plan
+from innervoice.planning.plan import Plan, planned
+from innervoice.text_search import is_searched
+from innervoice.wire.controls import MEMBERS
+from innervoice.wire.dialects import dialect_named
+
+if TYPE_CHECKING:
+    from innervoice.gateway.gateway import Gateway
+    from innervoice.gateway.routes import Route
+    from innervoice.gateway.upstreams import Candidate
+
+__all__ = ["Attempt", "RefusedSeals", "RewrittenRequest"]
+
+_WARNINGS = frozenset(
+    {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
+)
+"""Notes about something that is sent unchanged."""
+_SPELLED = frozenset[str]().union(*MEMBERS.values())
+"""The members in which hosts of one dialect accept reasoning settings, each in its own."""
+_EFFORTS = get_args(Effort)
+_SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
+"""Members in which a client may combine settings that a model does not accept together: off and an effort, on and no budget."""
+
+
+class Attempt(NamedTuple):
+    """A request as it is sent to one candidate, in one of three ways."""
+
+    candidate: Candidate
+    request: Request
+    wire: Wire
+    digest: ConversationDigest
+    """The conversation as the client sends it."""
+    body: bytes | None = None
+    """The client's own bytes, on the byte path."""
+    betas: tuple[str, ...] = ()
+    """The client's flags that the upstream knows."""
+    members: Mapping[str, Any] = MappingProxyType({})
+    """What the gateway added to the body."""
+    appended: Appended | None = None
+    """What is sent, for the next request to continue."""
+    rewritten: RewrittenRequest | None = None
+    """The request, if all of it was read."""
+
+    @property
+    def sent(self) -> bytes | None:
+        """The body that is sent, if it is already written."""
+        return self.appended.frame.body if self.appended else self.body
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether the client's bytes are forwarded, and the answer's bytes sent back."""
+        return self.body is not None
+
+
+class RefusedSeals:
+    """Reasoning that a host refused, each at its place in its conversation, so that it is not sent there again; the last ones of one process.
+
+    After a compaction Claude Code keeps its last turn with a signature that is bound to messages that no longer exist. The first request with
+    it is refused, and sent again without it (H8). Without this memory every following request would be refused as well, and the reasoning in
+    between would be bound to a history that is never sent again.
+    """
+
+    def __init__(self) -> None:
+        self._seals: Bounded[bytes, frozenset[str]] = Bounded(LIMITS.refused_turns)
+
+    def add(
+        self,
+        upstream: bytes,
+        turns: Mapping[int, TurnKeys],
+        messages: Sequence[Message],
+        seals: frozenset[str],
+    ) -> None:
+        """Adds seals that an upstream refused in these messages."""
+        for number, keys in turns.items():
+            if refused := seals_in(messages[number : number + 1]) & seals:
+                self._seals[upstream + keys.place] = refused
+
+    def among(self, upstream: bytes, turns: Mapping[int, TurnKeys]) -> frozenset[str]:
+        """The seals that were refused at the places of these turns."""
+        if not self._seals:
+            return frozenset()
+        refused = (self._seals.get(upstream + keys.place) for keys in turns.values())
+        return frozenset().union(*(seals for seals in refused if seals))
+
+
+class RewrittenRequest:
+    """A request that was read."""
+
+    def __init__(
+        self,
+        gateway: Gateway,
+        front: Front,
+        body: bytes,
+        value: dict[str, Any],
+        report: Report,
+        headers: Mapping[str, str],
+        turns: Sequence[Message] = (),
+    ) -> None:
+        """`turns` are turns of the request as their providers sent them, where they are known."""
+        self.front = front
+        self.report = report
+        self.name = front.model or str(value.get("model") or "")
+        """The model's name as the client wrote it."""
+        stream = value.get("stream", dialect_named(front.dialect).streams_unasked)
+        self.stream = bool(stream) if front.stream is None else front.stream
+        self._body, self._value = body, value
+        self._sealer, self._secret = gateway.sealer, gateway.lookup_key
+        self._betas = asked_betas(headers, value)
+        self.request = with_turns(decode_request(value, front.dialect), turns)
+        self._restorer = TurnRestorer(
+            self.request,
+            report.tenant,
+            self._secret,
+            self._opened,
+            older=gateway.older_lookup_keys,
+        )
+        self._refused = gateway.refused
+        self._left_out = 0
+        """Pieces of reasoning that were refused before."""
+        self._places: frozenset[tuple[int, int]] = frozenset()
+        self._restored = self.request
+        self.is_restored = False
+        """Whether the store was read."""
+
+    @cached_property
+    def tokens(self) -> int:
+        """About how many tokens it has."""
+        return estimate(self._value)
+
+    @property
+    def digest(self) -> ConversationDigest:
+        """The conversation, up to the end of the request."""
+        return self._restorer.digest
+
+    # ---- what was lost -------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> list[bytes]:
+        """The keys of the turns in the request."""
+        return self._restorer.wanted
+
+    def restore(self, turns: FoundTurns) -> None:
+        """Restores the turns that a store returned for these keys."""
+        self.is_restored = True
+        self._restored, self._places = self._restorer.restored(turns)
+
+    def _opened(self, text: str, slot: str) -> Part | Handle | None:
+        return self._sealer.open(text, self.report.tenant, self.front.dialect, slot)
+
+    # ---- sending -------------------------------------------------------------------------------
+
+    def attempt(self, candidate: Candidate, route: Route) -> Attempt:
+        """The request as it is sent to a candidate; raises `UsageError` if it cannot be sent."""
+        target, notebook = candidate.target, Notebook()
+        request = self._fitted(candidate, route.at_most, notebook)
+        notebook.take(self._restorer.notebook)
+        plan = planned(request, target, checked=True, notebook=notebook)
+        wire = encoded_plan(plan)
+        is_same = (
+            target.dialect == self.front.dialect
+            and not self._places
+            and not self._is_changed(wire, target)
+            and request.stream == self.stream
+            # Reasoning in the text must be split out of it.
+            and not is_searched(target)
+        )
+        body = None
+        if is_same:
+            body = with_model(self._body, self._value.get("model"), target.model)
+        self.report.way = "canon" if body is None else "bytes"
+        betas = known_betas(self._betas, target, notebook)
+        members: Mapping[str, Any] = {}
+        if body is None:
+            owner = self.report.tenant, self._secret
+            members = added_members(request, self._value, target, betas, owner, notebook)
+            wire = with_members(wire, members)
+        self._report(candidate, plan.plan, notebook)
+        sent = None
+        if body is None and len(self._body) >= LIMITS.appended_from_bytes:
+            sent = first_sent(plan, wire, request, betas, self.digest, self.report)
+        return Attempt(candidate, request, wire, self.digest, body, betas, members, sent, self)
+
+    def _is_changed(self, wire: Wire, target: Target) -> bool:
+        """Whether the body that is sent differs in meaning from the one that came."""
+        if any(note.code not in _WARNINGS for note in wire.notes):
+            return True
+        # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
+        unstored = dialect_named(wire.dialect).unstored
+        host_members = target.host.members.get(wire.dialect, {}) if target.host else {}
+        names = (*unstored, *host_members, *_SETTINGS, *_SPELLED)
+        if any(wire.body.get(name) != self._value.get(name) for name in names):
+            return True
+        # Where the path names the model, the body must not.
+        return ("model" in wire.body) != ("model" in self._value)
+
+    def refuse(self, candidate: Candidate, seals: frozenset[str]) -> None:
+        """Handles a candidate's refusal of these seals: at their place in the history, they are not sent to it again."""
+        messages = self._restored.messages
+        if len(messages) != len(self.request.messages):
+            messages = self.request.messages  # turns were rejoined, and have other positions
+        self._refused.add(candidate.id, self._restorer.turns, messages, seals)
+        places = [
+            (number, position)
+            for number, message in enumerate(self._restored.messages)
+            for position, part in enumerate(message.parts)
+            if isinstance(part, Thinking) and not seals.isdisjoint(seals_of(part))
+        ]
+        self.report.leave_out(len(places), sum(place in self._places for place in places))
+
+    def _fitted(self, candidate: Candidate, at_most: Effort | None, notebook: Notebook) -> Request:
+        """The request without content that only its client's own provider understands, and with the limits of the configuration."""
+        target, request = candidate.target, self._restored
+        changes: dict[str, Any] = {}
+        messages = self._accepted(candidate, notebook)
+        is_billed = target.host is not None and target.host.billing_line
+        if not is_billed and (others := _unbilled(messages)):
+            messages = others
+            notebook.add("system_line_dropped", BILLING_LINE)
+        if messages is not request.messages:
+            changes["messages"] = messages
+        setting = shown_to_client(request.reasoning, self.front.dialect, target, notebook)
+        if at_most and setting and _is_above(setting, at_most):
+            setting = Reasoning(at_most, show=setting.show)
+            notebook.add("effort_limited", f"at most {at_most}")
+        request = request.replace(
+            **changes,
+            reasoning=setting,
+            extra=moved_out(request.extra, target),
+            model=candidate.name,
+            dialect=target.dialect,
+            base_url=candidate.base_url,
+            scope=target.scope,
+            stream=self.stream or target.row.stream_only,
+        )
+        return with_marked_errors(request, target)
+
+    def _accepted(self, candidate: Candidate, notebook: Notebook) -> tuple[Message, ...]:
+        """The messages without the reasoning that this candidate refused before."""
+        messages = self._restored.messages
+        seals = self._refused.among(candidate.id, self._restorer.turns)
+        self._left_out = len(seals_in(messages) & seals) if seals else 0
+        if not self._left_out:
+            return messages
+        notebook.add("refused_before", count=self._left_out)
+        return without_seals(messages, seals)
+
+    def _report(self, candidate: Candidate, plan: Plan, notebook: Notebook) -> None:
+        counts = counted(
+            self._restored.messages, plan, candidate.target, self._places, self._restorer.carried
+        )
+        if self._left_out:
+            counts = counts.and_more(ReasoningCounts(omitted=self._left_out, rules=("H8",)))
+        decisions = tuple(item for item in plan.decisions if item.action != "kept")
+        self.report.sent_to(candidate, self.report.way, counts, notebook.notes())
+        self.report.plan = decisions[: LIMITS.explained_decisions]
+
+
+def _is_above(setting: Reasoning, limit: Effort) -> bool:
+    """Whether more than the limit is requested; a budget may be any effort, so the limit replaces it."""
+    if setting.effort is None:
+        return setting.budget is not None
+    return _EFFORTS.index(setting.effort) > _EFFORTS.index(limit)
+
+
+def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:
+    """The messages without the billing line of Claude Code; None if there is none."""
+    for number, message in enumerate(messages):
+        if message.role != "system":
+            continue
+        parts = tuple(part for part in message.parts if not _is_billing(part))
+        if len(parts) < len(message.parts):
+            rest = (message.replace(parts=parts),) if parts else ()
+            return (*messages[:number], *rest, *messages[number + 1 :])
+    return None
+
+
+def _is_billing(part: Part) -> bool:
+    return isinstance(part, Text) and part.text.startswith(BILLING_LINE)
