@@ -21,7 +21,7 @@ _OWN = {b"host", b"content-length", b"connection", b"transfer-encoding", b"keep-
 """Headers that belong to a connection."""
 
 
-class Front(asyncio.Protocol):
+class Endpoint(asyncio.Protocol):
     """The connection of a client; one request after the other."""
 
     def __init__(self, pool: Pool) -> None:
@@ -83,7 +83,7 @@ class Back(asyncio.Protocol):
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
-        self._front: Front | None = None
+        self._front: Endpoint | None = None
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -94,7 +94,7 @@ class Back(asyncio.Protocol):
         if self._front is not None:
             self._front.transport.close()
 
-    def ask(self, front: Front, request: bytes) -> None:
+    def ask(self, front: Endpoint, request: bytes) -> None:
         """Sends a request; its answer goes to this client."""
         self._front = front
         self._headers: list[bytes] = []
@@ -161,4 +161,4 @@ class Pool:
 
 if __name__ == "__main__":
     pool = Pool(sys.argv[1])
-    uvloop.run(serve(lambda: Front(pool)))
+    uvloop.run(serve(lambda: Endpoint(pool)))

@@ -10,7 +10,7 @@ import pytest
 
 from innervoice.cli.serve import command
 from innervoice.gateway.config import GatewayConfig, ServerSettings, load_config
-from innervoice.gateway.endpoints import Front, front_of
+from innervoice.gateway.endpoints import Endpoint, endpoint_of
 from innervoice.gateway.server import serve
 
 ROOT = Path(__file__).parents[1]
@@ -95,7 +95,7 @@ def test_the_health_check_of_the_image(docker):
     port, path = re.search(r"127\.0\.0\.1:(\d+)(/[\w/]+)", program).groups()
 
     assert str(PORT) == port
-    assert "live" == front_of("GET", path, "", {}).verb
+    assert "live" == endpoint_of("GET", path, "", {}).verb
 
 
 # ---- systemd ---------------------------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_probes_ask_for_what_is_served(kubernetes):
 
     assert 3 == len(probes)
     for probe in probes:
-        assert isinstance(front_of("GET", probe["path"], "", {}), Front)
+        assert isinstance(endpoint_of("GET", probe["path"], "", {}), Endpoint)
         assert probe["port"] in [port["name"] for port in container["ports"]]
 
 

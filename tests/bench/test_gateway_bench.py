@@ -25,7 +25,7 @@ def _modules(monkeypatch):
 
 async def through_floor(requests):
     """What comes back through the floor, on one connection, and what arrived behind it."""
-    from gateway_floor import Front, Pool
+    from gateway_floor import Endpoint, Pool
     from gateway_upstream import Upstream
 
     arrived = []
@@ -38,7 +38,7 @@ async def through_floor(requests):
     loop = asyncio.get_running_loop()
     behind = await loop.create_server(Recording, "127.0.0.1", 0)
     pool = Pool(f"127.0.0.1:{behind.sockets[0].getsockname()[1]}")
-    floor = await loop.create_server(lambda: Front(pool), "127.0.0.1", 0)
+    floor = await loop.create_server(lambda: Endpoint(pool), "127.0.0.1", 0)
     port = floor.sockets[0].getsockname()[1]
     answers = [await loop.run_in_executor(None, asked, port, requests)]
     floor.close()

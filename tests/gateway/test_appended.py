@@ -16,7 +16,7 @@ from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.limits import LIMITS
 
 
@@ -56,7 +56,7 @@ def written_again(served, body, candidate, *, stream=False):
     report = gateway.new_report(ANYBODY, body.dialect)
     appended, gateway.appended = gateway.appended, Nothing()
     named = None if "model" in body.members else body.model
-    front = Front(body.dialect, "answer", named, stream if named else None)
+    front = Endpoint(body.dialect, "answer", named, stream if named else None)
     try:
         request = ClientRequest(gateway, front, body.body, report, {})
         route = gateway.routes.route(request.name)

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import logging
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -15,8 +16,9 @@ from innervoice.gateway import callers
 from innervoice.gateway import callers as known_callers
 from innervoice.gateway.callers import Budget, Caller, is_key
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.config_upstreams import is_owner
+from innervoice.gateway.config.upstreams import is_owner
 from innervoice.gateway.journal import explain, json_line, terminal_line
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.memory.stores.ram import RamStore
 
@@ -140,7 +142,7 @@ def test_with_the_first_key_a_running_gateway_needs_one():
     served = gateway_with(store, clock)
     assert 200 == status(served)
     key, _ = made(store)
-    clock.now += known_callers.FRESH_SECONDS
+    clock.now += LIMITS.fresh_key_seconds
 
     assert (401, 200) == (status(served), status(served, key=key))
     assert "alice" == served.reports[-1].tenant
@@ -205,7 +207,7 @@ def test_a_key_without_limits_asks_the_store_once_in_five_seconds():
 
     assert 1 == store.calls.count("get callers")
     assert 0 == store.calls.count("count")
-    clock.now += known_callers.FRESH_SECONDS
+    clock.now += LIMITS.fresh_key_seconds
     status(served, key=key)
     assert 2 == store.calls.count("get callers")
 
@@ -216,7 +218,7 @@ def test_a_revoked_key_ends_within_seconds_in_all_processes():
     both = gateway_with(store, clock), gateway_with(store, clock)
     assert [200, 200] == [status(served, key=key) for served in both]
     revoke(store, caller, now=clock.now)
-    clock.now += known_callers.FRESH_SECONDS
+    clock.now += LIMITS.fresh_key_seconds
 
     for served in both:
         reply = served.ask(*asked(key=key))
@@ -264,7 +266,7 @@ def test_while_the_store_is_away_known_callers_go_on_and_others_are_not_called_w
     reply = served.ask(*asked(key=other))
     assert (503, "5") == (reply.status, reply.headers["retry-after"])
     assert "does not respond, so the key cannot be checked" in words(reply)
-    clock.now += known_callers.STALE_SECONDS
+    clock.now += LIMITS.stale_key_seconds
     assert 503 == status(served, key=key)
     store.fails = False
     clock.now += 5
@@ -272,7 +274,7 @@ def test_while_the_store_is_away_known_callers_go_on_and_others_are_not_called_w
 
 
 def test_what_strangers_try_is_bounded_and_does_not_push_out_callers(monkeypatch):
-    monkeypatch.setattr(known_callers, "_MOST_UNKNOWN", 3)
+    monkeypatch.setattr(known_callers, "LIMITS", replace(LIMITS, unknown_callers=3))
     store, clock = Counted(), Clock()
     key, _ = made(store)
     known = gateway_with(store, clock).gateway.callers

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innervoice.gateway.circuits import FAILURES, LONGEST_COOL_DOWN, OPEN_SECONDS, Circuits
+from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.config import GatewayConfig, NamedModel, UpstreamSettings
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.routes import Routes
 
 ENVIRON = {"A": "key-a", "B": "key-b", "C": "key-c", "ANTHROPIC_API_KEY": "x", "XAI_API_KEY": "y"}
@@ -135,7 +136,7 @@ def test_models_of_a_conversation_do_not_disturb_each_other(circuits):
 
 def test_affinity_outlives_another_reading_of_the_config(circuits):
     circuits.succeeded(XAI, b"c")
-    fail(circuits, ANTHROPIC, FAILURES)
+    fail(circuits, ANTHROPIC, LIMITS.failures)
     again = Routes(CONFIG, ENVIRON).route("two")
 
     assert "xai" == names(circuits.order(again, b"c"))[0]
@@ -203,7 +204,7 @@ def test_limits_never_open_the_circuit(circuits, clock):
 def test_a_wrong_header_does_not_switch_a_candidate_off(circuits, retry_after):
     fail(circuits, ANTHROPIC, status=429, retry_after=retry_after)
 
-    assert LONGEST_COOL_DOWN == circuits.wait(ANTHROPIC)
+    assert LIMITS.cool_down_seconds == circuits.wait(ANTHROPIC)
 
 
 @pytest.mark.parametrize("retry_after", [-5.0, float("nan")])
@@ -237,40 +238,45 @@ def test_of_those_that_cool_down_the_soonest_is_first(circuits):
 
 @pytest.mark.parametrize("status", [500, 502, 503, 529, 401, 402, 408, None])
 def test_failures_in_a_row_open_the_circuit(circuits, status):
-    fail(circuits, ANTHROPIC, FAILURES - 1, status=status)
+    fail(circuits, ANTHROPIC, LIMITS.failures - 1, status=status)
     assert "anthropic" == names(circuits.order(TWO, b"new"))[0]
     fail(circuits, ANTHROPIC, status=status)
 
     assert ["xai", "anthropic"] == names(circuits.order(TWO, b"new"))
     (state,) = circuits.states()
-    assert ("anthropic/claude-opus-5-5", "env:ANTHROPIC_API_KEY", "open", OPEN_SECONDS) == state
+    assert (
+        "anthropic/claude-opus-5-5",
+        "env:ANTHROPIC_API_KEY",
+        "open",
+        LIMITS.open_seconds,
+    ) == state
 
 
 def test_a_success_in_between_closes_it(circuits):
-    fail(circuits, ANTHROPIC, FAILURES - 1)
+    fail(circuits, ANTHROPIC, LIMITS.failures - 1)
     circuits.succeeded(ANTHROPIC, None)
-    fail(circuits, ANTHROPIC, FAILURES - 1)
+    fail(circuits, ANTHROPIC, LIMITS.failures - 1)
 
     assert () == circuits.states()
 
 
 def test_an_open_circuit_moves_a_conversation(circuits):
     circuits.succeeded(ANTHROPIC, b"c")
-    fail(circuits, ANTHROPIC, FAILURES)
+    fail(circuits, ANTHROPIC, LIMITS.failures)
 
     assert ["xai", "anthropic"] == names(circuits.order(TWO, b"c"))
 
 
 def test_after_a_while_one_request_tries(circuits, clock):
-    fail(circuits, ANTHROPIC, FAILURES)
-    clock.now += OPEN_SECONDS
+    fail(circuits, ANTHROPIC, LIMITS.failures)
+    clock.now += LIMITS.open_seconds
 
     assert "anthropic" == names(circuits.order(TWO, b"1"))[0]
     assert "xai" == names(circuits.order(TWO, b"2"))[0]
     assert "trying" == circuits.states()[0].health
 
     fail(circuits, ANTHROPIC)
-    clock.now += OPEN_SECONDS - 1
+    clock.now += LIMITS.open_seconds - 1
     assert "xai" == names(circuits.order(TWO, b"3"))[0]
     clock.now += 1
     assert "anthropic" == names(circuits.order(TWO, b"4"))[0]
@@ -280,17 +286,17 @@ def test_after_a_while_one_request_tries(circuits, clock):
 
 
 def test_a_try_that_nobody_reports_is_not_waited_for_forever(circuits, clock):
-    fail(circuits, ANTHROPIC, FAILURES)
-    clock.now += OPEN_SECONDS
+    fail(circuits, ANTHROPIC, LIMITS.failures)
+    clock.now += LIMITS.open_seconds
     circuits.order(TWO, b"1")
-    clock.now += OPEN_SECONDS
+    clock.now += LIMITS.open_seconds
 
     assert "anthropic" == names(circuits.order(TWO, b"2"))[0]
 
 
 def test_a_limit_ends_the_try(circuits, clock):
-    fail(circuits, ANTHROPIC, FAILURES)
-    clock.now += OPEN_SECONDS
+    fail(circuits, ANTHROPIC, LIMITS.failures)
+    clock.now += LIMITS.open_seconds
     circuits.order(TWO, b"1")
     fail(circuits, ANTHROPIC, status=429, retry_after=1)
     clock.now += 1
@@ -299,14 +305,14 @@ def test_a_limit_ends_the_try(circuits, clock):
 
 
 def test_the_only_candidate_is_always_asked(circuits):
-    fail(circuits, XAI, FAILURES)
+    fail(circuits, XAI, LIMITS.failures)
 
     assert ["xai"] == names(circuits.order(ONE, b"c"))
 
 
 def test_a_circuit_is_of_one_account(circuits):
     first = circuits.order(ALL, b"c")[0]
-    fail(circuits, first, FAILURES)
+    fail(circuits, first, LIMITS.failures)
 
     ordered = circuits.order(ALL, b"c")
     assert ["openai", "openai", "anthropic", "xai", "openai"] == names(ordered)

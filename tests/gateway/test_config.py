@@ -19,8 +19,8 @@ from innervoice.gateway.config import (
     secret,
     text_or_secret,
 )
-from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.secrets import key_bytes_of
+from innervoice.gateway.config.reading import Problems
+from innervoice.gateway.config.secrets import key_bytes_of
 
 SECRET = "sk-proj-AbCdEfGh1234567890"
 ENVIRON = {"A": SECRET, "B": "sk-other-000000000000", "EMPTY": "  \n", "SHORT": "abc", "ODD": "kéy"}

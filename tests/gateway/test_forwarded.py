@@ -10,7 +10,7 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.rewritten import RewrittenRequest
 
 SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
@@ -170,7 +170,7 @@ def test_tenants_do_not_share_what_is_known():
     for tenant in ("one", "other"):
         report = gateway.new_report(ANYBODY, "anthropic")
         report.tenant = tenant
-        request = ClientRequest(gateway, Front("anthropic", "answer"), data, report, {})
+        request = ClientRequest(gateway, Endpoint("anthropic", "answer"), data, report, {})
         candidate = gateway.routes.route(request.name).candidates[0]
         owners.add(request._owner(request._body, candidate))
     assert len(owners) == 2

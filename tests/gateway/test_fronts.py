@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
+from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of, given_key
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 ANSWER, COUNT = "answer", "count"
@@ -12,47 +12,47 @@ CLAUDE = "anthropic/claude-opus-5-5"
 
 # Method, path and query -> the front, as the first table of the contract has them.
 SERVED = [
-    ("POST", "/v1/messages", "", Front("anthropic", ANSWER)),
-    ("POST", "/v1/messages", "beta=true", Front("anthropic", ANSWER)),
-    ("POST", "/v1/messages/count_tokens", "beta=true", Front("anthropic", COUNT)),
-    ("HEAD", "/api/hello", "", Front("anthropic", "hello")),
-    ("GET", "/api/hello", "", Front("anthropic", "hello")),
-    ("POST", "/v1/chat/completions", "", Front("openai-chat", ANSWER)),
-    ("POST", "/mistral/v1/chat/completions", "", Front("mistral", ANSWER)),
-    ("GET", "/v1/models", "", Front("openai-chat", "models")),
-    ("GET", "/v1/models/openai/gpt-5.6", "", Front("openai-chat", "model", "openai/gpt-5.6")),
-    ("GET", "/v1/models/openai%2Fgpt-5.6", "", Front("openai-chat", "model", "openai/gpt-5.6")),
-    ("GET", "/v1/models/qwen3:30b", "", Front("openai-chat", "model", "qwen3:30b")),
-    ("POST", "/v1/responses", "", Front("openai-responses", ANSWER)),
-    ("POST", "/v1/responses/input_tokens", "", Front("openai-responses", COUNT)),
-    ("GET", "/v1/responses/resp_1", "", Front("openai-responses", "stored", id="resp_1")),
-    ("DELETE", "/v1/responses/resp_1", "", Front("openai-responses", "delete", id="resp_1")),
-    ("POST", "/v1/responses/resp_1/cancel", "", Front("openai-responses", "cancel", id="resp_1")),
-    ("GET", "/v1/responses/resp_1/input_items", "", Front("openai-responses", "input_items", id="resp_1")),
-    ("POST", "/v1beta/models/gemini-3.5-flash:generateContent", "", Front("gemini", ANSWER, "gemini-3.5-flash", stream=False)),
-    ("POST", f"/v1beta/models/{CLAUDE}:generateContent", "", Front("gemini", ANSWER, CLAUDE, stream=False)),
-    ("POST", "/v1beta/models/anthropic%2Fclaude-opus-5-5%3AgenerateContent", "", Front("gemini", ANSWER, CLAUDE, stream=False)),
-    ("POST", "/v1beta/models/ollama/qwen3:30b:generateContent", "", Front("gemini", ANSWER, "ollama/qwen3:30b", stream=False)),
-    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "alt=sse", Front("gemini", ANSWER, CLAUDE, stream=True)),
-    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=a&alt=sse", Front("gemini", ANSWER, CLAUDE, stream=True)),
-    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=alt%3Dsse", Front("gemini", ANSWER, CLAUDE, stream=True, array=True)),
-    ("POST", f"/v1beta/models/{CLAUDE}:countTokens", "", Front("gemini", COUNT, CLAUDE)),
-    ("GET", "/v1beta/models", "", Front("gemini", "models")),
-    ("GET", "/v1beta/models/gemini-3.5-flash", "", Front("gemini", "model", "gemini-3.5-flash")),
-    ("POST", "/api/chat", "", Front("ollama", ANSWER)),
-    ("GET", "/api/tags", "", Front("ollama", "models")),
-    ("GET", "/api/version", "", Front("ollama", "version")),
-    ("POST", "/api/show", "", Front("ollama", "show")),
-    ("POST", "/model/us.anthropic.claude-sonnet-4-5-v1:0/converse", "", Front("bedrock-converse", ANSWER, "us.anthropic.claude-sonnet-4-5-v1:0", stream=False)),
-    ("POST", "/model/anthropic%2Fclaude-opus-5-5/converse", "", Front("bedrock-converse", ANSWER, CLAUDE, stream=False)),
-    ("POST", f"/model/{CLAUDE}/converse-stream", "", Front("bedrock-converse", ANSWER, CLAUDE, stream=True)),
-    ("GET", "/foundation-models", "", Front("bedrock-converse", "models")),
-    ("POST", "/v2/chat", "", Front("cohere", ANSWER)),
-    ("GET", "/cohere/v1/models", "", Front("cohere", "models")),
-    ("GET", "/health/live", "", Front("openai-chat", "live")),
-    ("GET", "/health/ready", "", Front("openai-chat", "ready")),
-    ("GET", "/metrics", "", Front("openai-chat", "metrics")),
-    ("GET", "/v1/explain/abc", "", Front("openai-chat", "explain", id="abc")),
+    ("POST", "/v1/messages", "", Endpoint("anthropic", ANSWER)),
+    ("POST", "/v1/messages", "beta=true", Endpoint("anthropic", ANSWER)),
+    ("POST", "/v1/messages/count_tokens", "beta=true", Endpoint("anthropic", COUNT)),
+    ("HEAD", "/api/hello", "", Endpoint("anthropic", "hello")),
+    ("GET", "/api/hello", "", Endpoint("anthropic", "hello")),
+    ("POST", "/v1/chat/completions", "", Endpoint("openai-chat", ANSWER)),
+    ("POST", "/mistral/v1/chat/completions", "", Endpoint("mistral", ANSWER)),
+    ("GET", "/v1/models", "", Endpoint("openai-chat", "models")),
+    ("GET", "/v1/models/openai/gpt-5.6", "", Endpoint("openai-chat", "model", "openai/gpt-5.6")),
+    ("GET", "/v1/models/openai%2Fgpt-5.6", "", Endpoint("openai-chat", "model", "openai/gpt-5.6")),
+    ("GET", "/v1/models/qwen3:30b", "", Endpoint("openai-chat", "model", "qwen3:30b")),
+    ("POST", "/v1/responses", "", Endpoint("openai-responses", ANSWER)),
+    ("POST", "/v1/responses/input_tokens", "", Endpoint("openai-responses", COUNT)),
+    ("GET", "/v1/responses/resp_1", "", Endpoint("openai-responses", "stored", id="resp_1")),
+    ("DELETE", "/v1/responses/resp_1", "", Endpoint("openai-responses", "delete", id="resp_1")),
+    ("POST", "/v1/responses/resp_1/cancel", "", Endpoint("openai-responses", "cancel", id="resp_1")),
+    ("GET", "/v1/responses/resp_1/input_items", "", Endpoint("openai-responses", "input_items", id="resp_1")),
+    ("POST", "/v1beta/models/gemini-3.5-flash:generateContent", "", Endpoint("gemini", ANSWER, "gemini-3.5-flash", stream=False)),
+    ("POST", f"/v1beta/models/{CLAUDE}:generateContent", "", Endpoint("gemini", ANSWER, CLAUDE, stream=False)),
+    ("POST", "/v1beta/models/anthropic%2Fclaude-opus-5-5%3AgenerateContent", "", Endpoint("gemini", ANSWER, CLAUDE, stream=False)),
+    ("POST", "/v1beta/models/ollama/qwen3:30b:generateContent", "", Endpoint("gemini", ANSWER, "ollama/qwen3:30b", stream=False)),
+    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "alt=sse", Endpoint("gemini", ANSWER, CLAUDE, stream=True)),
+    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=a&alt=sse", Endpoint("gemini", ANSWER, CLAUDE, stream=True)),
+    ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=alt%3Dsse", Endpoint("gemini", ANSWER, CLAUDE, stream=True, array=True)),
+    ("POST", f"/v1beta/models/{CLAUDE}:countTokens", "", Endpoint("gemini", COUNT, CLAUDE)),
+    ("GET", "/v1beta/models", "", Endpoint("gemini", "models")),
+    ("GET", "/v1beta/models/gemini-3.5-flash", "", Endpoint("gemini", "model", "gemini-3.5-flash")),
+    ("POST", "/api/chat", "", Endpoint("ollama", ANSWER)),
+    ("GET", "/api/tags", "", Endpoint("ollama", "models")),
+    ("GET", "/api/version", "", Endpoint("ollama", "version")),
+    ("POST", "/api/show", "", Endpoint("ollama", "show")),
+    ("POST", "/model/us.anthropic.claude-sonnet-4-5-v1:0/converse", "", Endpoint("bedrock-converse", ANSWER, "us.anthropic.claude-sonnet-4-5-v1:0", stream=False)),
+    ("POST", "/model/anthropic%2Fclaude-opus-5-5/converse", "", Endpoint("bedrock-converse", ANSWER, CLAUDE, stream=False)),
+    ("POST", f"/model/{CLAUDE}/converse-stream", "", Endpoint("bedrock-converse", ANSWER, CLAUDE, stream=True)),
+    ("GET", "/foundation-models", "", Endpoint("bedrock-converse", "models")),
+    ("POST", "/v2/chat", "", Endpoint("cohere", ANSWER)),
+    ("GET", "/cohere/v1/models", "", Endpoint("cohere", "models")),
+    ("GET", "/health/live", "", Endpoint("openai-chat", "live")),
+    ("GET", "/health/ready", "", Endpoint("openai-chat", "ready")),
+    ("GET", "/metrics", "", Endpoint("openai-chat", "metrics")),
+    ("GET", "/v1/explain/abc", "", Endpoint("openai-chat", "explain", id="abc")),
 ]  # fmt: skip
 OWN_NAME = ("/mistral", "/cohere")
 GATEWAYS_OWN = ("live", "ready", "metrics", "explain")
@@ -80,7 +80,7 @@ def test_served(method, path, query, expected, shape):
     if path.startswith(OWN_NAME) and shape == "another version before it":
         path = path.replace("/v1", "/v1/v1")
         shape = "as it is"
-    assert expected == front_of(method, SHAPES[shape](path), query, {})
+    assert expected == endpoint_of(method, SHAPES[shape](path), query, {})
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_served(method, path, query, expected, shape):
     [row for row in SERVED if not row[1].startswith(OWN_NAME)],
 )
 def test_below_the_name_of_the_dialect(method, path, query, expected):
-    found = front_of(method, f"/{expected.dialect}{path}", query, {})
+    found = endpoint_of(method, f"/{expected.dialect}{path}", query, {})
     if expected.verb in GATEWAYS_OWN:
         assert 404 == found.refusal.status
     else:
@@ -100,7 +100,7 @@ def test_every_dialect_answers_at_the_path_of_its_own_api(dialect):
     facts = dialect_named(dialect)
     for stream, verb in enumerate(facts.verbs):
         path, _, query = facts.path.replace("{verb}", verb).partition("?")
-        found = front_of("POST", f"/{dialect}" + path.replace("{model}", "a%2Fb"), query, {})
+        found = endpoint_of("POST", f"/{dialect}" + path.replace("{model}", "a%2Fb"), query, {})
         spoken = (found.dialect, found.verb, found.model, found.stream, found.array)
         named = ("a/b", bool(stream)) if any(facts.verbs) else (None, None)
         assert (dialect, ANSWER, *named, False) == spoken
@@ -122,7 +122,7 @@ def test_every_dialect_answers_at_the_path_of_its_own_api(dialect):
     ],
 )
 def test_a_list_of_models_is_in_the_dialect_of_its_headers(path, headers, dialect):
-    assert Front(dialect, "models") == front_of("GET", path, "limit=1000", headers)
+    assert Endpoint(dialect, "models") == endpoint_of("GET", path, "limit=1000", headers)
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_a_list_of_models_is_in_the_dialect_of_its_headers(path, headers, dialec
     ],
 )
 def test_a_method_that_is_not_allowed(method, path, dialect, allowed):
-    missing = front_of(method, path, "", {})
+    missing = endpoint_of(method, path, "", {})
     assert isinstance(missing, Missing)
     assert (dialect, 405) == (missing.dialect, missing.refusal.status)
     assert {"allow": allowed} == missing.refusal.headers
@@ -183,38 +183,38 @@ def test_a_method_that_is_not_allowed(method, path, dialect, allowed):
 )
 def test_any_other_path_is_missing_in_words(path, headers, dialect):
     for method in ("GET", "POST"):
-        missing = front_of(method, path, "", {"host": "api.openai.com", **headers})
+        missing = endpoint_of(method, path, "", {"host": "api.openai.com", **headers})
         assert isinstance(missing, Missing)
         assert (dialect, 404) == (missing.dialect, missing.refusal.status)
         assert f"{method} {path} is not served here" in missing.refusal.text
 
 
 def test_what_is_there_is_said():
-    text = front_of("POST", "/anthropic/v1/complete", "", {}).refusal.text
+    text = endpoint_of("POST", "/anthropic/v1/complete", "", {}).refusal.text
     assert "POST /messages, " in text
     assert "/v1" in text
     assert "chat/completions" not in text
 
 
 def test_a_long_path():
-    missing = front_of("GET", "/v1/models/" + "a" * 5000, "", {})
+    missing = endpoint_of("GET", "/v1/models/" + "a" * 5000, "", {})
     assert 414 == missing.refusal.status
     assert len(missing.refusal.text) < 200
 
 
 def test_websockets_are_refused_with_the_status_at_which_codex_goes_on_over_http():
     upgrade = {"upgrade": "WebSocket", "connection": "Upgrade"}
-    missing = front_of("GET", "/v1/responses", "", upgrade)
+    missing = endpoint_of("GET", "/v1/responses", "", upgrade)
     assert ("openai-responses", 426) == (missing.dialect, missing.refusal.status)
     assert "HTTP POST" in missing.refusal.text
-    assert 404 == front_of("GET", "/v1/realtime", "", upgrade).refusal.status
+    assert 404 == endpoint_of("GET", "/v1/realtime", "", upgrade).refusal.status
 
 
 @given(st.text(alphabet="/:%.av12FmodelschtGne", max_size=60), st.sampled_from(["GET", "POST"]))
 def test_any_path_is_served_or_missing(path, method):
     """Never an exception; a name is never empty and never climbs."""
-    found = front_of(method, path, "", {})
-    if isinstance(found, Front) and found.model is not None:
+    found = endpoint_of(method, path, "", {})
+    if isinstance(found, Endpoint) and found.model is not None:
         assert not {"", ".", ".."} & set(found.model.split("/"))
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.rows import ModelRow
 from innervoice.catalog.lookup import use_overrides
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.listings import (
     count_body,
@@ -38,11 +38,11 @@ def known_context():
 
 
 def listed(dialect, names=NAMES, **reaches):
-    return models_body(Front(dialect, "models"), names, reaches)
+    return models_body(Endpoint(dialect, "models"), names, reaches)
 
 
 def card(dialect, name=NAMES[0]):
-    return model_body(Front(dialect, "model", name), name)
+    return model_body(Endpoint(dialect, "model", name), name)
 
 
 @pytest.mark.usefixtures("known_context")
@@ -92,7 +92,7 @@ class TestModels:
         assert {"general.architecture": "anthropic", "anthropic.context_length": 1_000_000} == shown["model_info"]  # fmt: skip
         assert ["completion", "tools", "thinking"] == shown["capabilities"]
         assert first["details"] == shown["details"]
-        assert "version" in version_body(Front("ollama", "version"))
+        assert "version" in version_body(Endpoint("ollama", "version"))
 
     def test_converse(self):
         first = listed("bedrock-converse")["modelSummaries"][0]
@@ -150,7 +150,7 @@ def test_which_model_is_to_be_shown():
     ],
 )
 def test_counts(dialect, member):
-    assert {member: 7} == count_body(Front(dialect, "count"), 7)
+    assert {member: 7} == count_body(Endpoint(dialect, "count"), 7)
 
 
 TEXT = "Some words about the weather in Oslo. " * 100

@@ -14,7 +14,7 @@ from innervoice.gateway.config import (
     UpstreamSettings,
     load_config,
 )
-from innervoice.gateway.endpoints import Front, front_of
+from innervoice.gateway.endpoints import Endpoint, endpoint_of
 from innervoice.gateway.journal import explain
 from innervoice.gateway.metrics import Metrics
 from innervoice.gateway.report import Report
@@ -86,7 +86,7 @@ PATHS = re.findall(r"`((?:GET|POST|HEAD|DELETE) /[^`]+)`", PAGE.partition("## Pa
 def test_paths_are_served(path):
     method, _, path = path.partition(" ")
 
-    assert isinstance(front_of(method, path.replace("ID", "resp_1"), "", {}), Front)
+    assert isinstance(endpoint_of(method, path.replace("ID", "resp_1"), "", {}), Endpoint)
 
 
 def test_dialects_have_a_row():

@@ -15,7 +15,7 @@ from innervoice.errors import (
     TimedOutError,
     UsageError,
 )
-from innervoice.gateway.endpoints import front_of
+from innervoice.gateway.endpoints import endpoint_of
 from innervoice.gateway.errors import (
     NO_KEY,
     WRONG_KEY,
@@ -52,13 +52,13 @@ def raised(function, *arguments):
 
 
 def not_allowed(dialect):
-    missing = front_of("GET", PATHS[dialect], "", {})
+    missing = endpoint_of("GET", PATHS[dialect], "", {})
     assert dialect == missing.dialect
     return missing.refusal
 
 
 def not_found(dialect):
-    missing = front_of("POST", f"/{dialect}/v1/nothing", "", {})
+    missing = endpoint_of("POST", f"/{dialect}/v1/nothing", "", {})
     assert dialect == missing.dialect
     return missing.refusal
 

@@ -12,7 +12,7 @@ import innervoice as iv
 from innervoice.client.auth import Outgoing
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, NamedModel, ServerSettings, UpstreamSettings
-from innervoice.gateway.names import filled, matched
+from innervoice.gateway.config.names import filled, matched
 from innervoice.gateway.routes import (
     AmbiguousModelError,
     NotConfiguredError,

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -18,7 +19,7 @@ from innervoice.gateway.config import (
     ServerSettings,
     UpstreamSettings,
 )
-from innervoice.gateway.limits import Limits
+from innervoice.gateway.limits import LIMITS, Limits
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import StoreError
 
@@ -844,7 +845,9 @@ def test_limits():
 
 
 def test_what_is_too_large_is_not_stored(monkeypatch):
-    monkeypatch.setattr("innervoice.gateway.response_state.MOST_BYTES", 20_000)
+    monkeypatch.setattr(
+        "innervoice.gateway.response_state.LIMITS", replace(LIMITS, stored_bytes=20_000)
+    )
     served = watched()
     small = Caller(served, CLAUDE, tools=[]).turn("What is 1 + 1?")
     large = Caller(served, CLAUDE).turn("What is 1 + 1? " + "x" * 20_000)

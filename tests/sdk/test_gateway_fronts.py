@@ -9,7 +9,7 @@ from threading import Thread
 import pytest
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.gateway.endpoints import Missing, front_of, given_key
+from innervoice.gateway.endpoints import Missing, endpoint_of, given_key
 from innervoice.gateway.errors import NO_KEY, refused, unknown_model
 from innervoice.gateway.limits import Limits, check_head, checked_body
 from innervoice.gateway.listings import (
@@ -35,7 +35,7 @@ class Handler(BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         headers = {name.lower(): value for name, value in self.headers.items()}
         data = self.rfile.read(int(headers.get("content-length", 0)))
-        front = front_of(self.command, path, query, headers)
+        front = endpoint_of(self.command, path, query, headers)
         if isinstance(front, Missing):
             self.send(*refused(front.dialect, front.refusal))
             return

@@ -150,7 +150,7 @@ def revoke(*, which: str, forget: bool, file: str | None) -> None:
 
 
 def _check_name(name: str) -> None:
-    from innervoice.gateway.config_upstreams import OWNER_NAME, is_owner
+    from innervoice.gateway.config.upstreams import OWNER_NAME, is_owner
 
     if not is_owner(name):
         raise click.BadParameter(f"expected {OWNER_NAME}", param_hint="NAME")

@@ -294,7 +294,7 @@ def _store_of(gateway: ServedGateway) -> str:
 
 
 def _check(gateway: ServedGateway) -> None:
-    checking = import_module("innervoice.gateway.checking")
+    checking = import_module("innervoice.gateway.routes")
     lines = checking.report_of(
         gateway.config,
         os.environ,

@@ -29,8 +29,8 @@ from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.estimates import estimated_usage
-from innervoice.gateway.exchange import GatewayExchange
 from innervoice.gateway.rewritten import Attempt
+from innervoice.gateway.upstreams import GatewayExchange
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -117,20 +117,20 @@ class StreamedAnswer(_TranslatedAnswer):
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         super().__init__(request, attempt, exchange)
-        front = request.front
+        endpoint = request.endpoint
         self._position = exchange.events.new_position()
         self._encoder = StreamEncoder(
-            front.dialect,
+            endpoint.dialect,
             request.name,
             seal=_Sealing(request),
             tools=self._tools,
-            array=front.array,
+            array=endpoint.array,
             echo=request.echo,
         )
         self._has_begun = False
-        self._dialect = front.dialect
-        row = dialect_named(front.dialect)
-        self.media_type = "application/json" if front.array else row.media_type
+        self._dialect = endpoint.dialect
+        row = dialect_named(endpoint.dialect)
+        self.media_type = "application/json" if endpoint.array else row.media_type
 
     def take(self) -> bytes:
         """The bytes that can be sent now; none before the upstream has sent something."""
@@ -203,7 +203,7 @@ class WholeAnswer(_TranslatedAnswer):
         request = self._request
         self._written = written(
             self._counted(self._exchange.response),
-            request.front.dialect,
+            request.endpoint.dialect,
             request.name,
             tools=self._tools,
             seal=_Sealing(request),
@@ -217,11 +217,11 @@ class WholeAnswer(_TranslatedAnswer):
 
     def fail(self, failure: Failure) -> bytes:
         """The body of the error."""
-        return _error_body(self._request.front.dialect, failure)
+        return _error_body(self._request.endpoint.dialect, failure)
 
     def ping(self) -> bytes:
         """White space before the body, which JSON allows."""
-        return silent_ping(self.media_type, self._request.front.dialect)
+        return silent_ping(self.media_type, self._request.endpoint.dialect)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -233,8 +233,8 @@ class BytesAnswer:
     """The upstream's own bytes."""
 
     def __init__(self, request: ClientRequest, exchange: GatewayExchange) -> None:
-        front = request.front
-        row = dialect_named(front.dialect)
+        endpoint = request.endpoint
+        row = dialect_named(endpoint.dialect)
         self._request = request
         self._exchange = exchange
         self._terminal = row.last_mark
@@ -244,7 +244,7 @@ class BytesAnswer:
         self._is_held = not request.stream
         self._has_begun = False
         self._number: int | None = None
-        is_stream = request.stream and not front.array
+        is_stream = request.stream and not endpoint.array
         self.media_type = row.media_type if is_stream else "application/json"
 
     def take(self) -> bytes:
@@ -266,7 +266,7 @@ class BytesAnswer:
         notes = self._exchange.response.notes
         is_cut = any(note.code == "broken_after_end" for note in notes)
         data = self._taken(tap, _whole_frames(tap, self.media_type) if is_cut else len(tap))
-        frame = dialect_named(self._request.front.dialect).closing
+        frame = dialect_named(self._request.endpoint.dialect).closing
         if self._request.stream and frame and self._terminal not in data:
             space = b"" if not data or data.endswith((b"\n\n", b"\r\n\r\n")) else b"\n\n"
             data += space + frame
@@ -277,9 +277,9 @@ class BytesAnswer:
         """The upstream's own object, from its body or from the event that ends it; for an answer that was cut off, what was received of it."""
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
-            dialect = self._request.front.dialect
+            dialect = self._request.endpoint.dialect
             return encode_response(response, dialect) if response.id else None
-        api = dialect_named(self._request.front.dialect).stored_answers
+        api = dialect_named(self._request.endpoint.dialect).stored_answers
         if api is None:
             return None
         if not self._request.stream:
@@ -298,10 +298,10 @@ class BytesAnswer:
         """The dialect's own error in the middle of a stream."""
         self._failure = failure if self._request.stream else None
         if not self._request.stream:
-            return _error_body(self._request.front.dialect, failure)
-        row = dialect_named(self._request.front.dialect)
+            return _error_body(self._request.endpoint.dialect, failure)
+        row = dialect_named(self._request.endpoint.dialect)
         error = row.server.write_stream_error(_refusal(failure))
-        if self._request.front.array:
+        if self._request.endpoint.array:
             return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
         has_done = row.last_mark.startswith(b"[")
         closing = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
@@ -314,7 +314,7 @@ class BytesAnswer:
 
     def ping(self) -> bytes:
         """A keep-alive, in the dialect's own form once the answer has begun."""
-        dialect = self._request.front.dialect
+        dialect = self._request.endpoint.dialect
         if self._has_begun and self.media_type == _SSE:
             return StreamEncoder(dialect).ping()
         return b"" if self._has_begun else silent_ping(self.media_type, dialect)

@@ -1,4 +1,4 @@
-"""The gateway as an ASGI application, without a framework: reads a request, finds its front, and serves it."""
+"""The gateway as an ASGI application, without a framework: reads a request, finds its endpoint, and serves it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import ANYBODY, Caller, check_model
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import reply
-from innervoice.gateway.endpoints import Front, Missing, front_of, given_key
+from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of, given_key
 from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.incoming import (
@@ -60,14 +60,14 @@ class Application:
             await self.gateway.viewing.answer(scope, receive, send)
             return
         incoming = Incoming(scope, receive, send)
-        front = front_of(incoming.method, incoming.path, incoming.query, incoming.headers)
-        if isinstance(front, Missing):
-            await reply(send, *refused(front.dialect, front.refusal))
+        endpoint = endpoint_of(incoming.method, incoming.path, incoming.query, incoming.headers)
+        if isinstance(endpoint, Missing):
+            await reply(send, *refused(endpoint.dialect, endpoint.refusal))
             return
         try:
-            await self._serve(incoming, front)
+            await self._serve(incoming, endpoint)
         except Refused as error:
-            await reply(send, *refused(front.dialect, error.refusal))
+            await reply(send, *refused(endpoint.dialect, error.refusal))
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -79,7 +79,7 @@ class Application:
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _serve(self, incoming: Incoming, front: Front) -> None:
+    async def _serve(self, incoming: Incoming, endpoint: Endpoint) -> None:
         gateway, send = self.gateway, incoming.send
         open_to_all: dict[str, Callable[[], tuple[str, bytes]]] = {
             "live": lambda: ("application/json", b'{"status":"live"}'),
@@ -87,8 +87,8 @@ class Application:
             "ready": lambda: ("application/json", dump_json(gateway.readiness())),
             "metrics": lambda: ("text/plain; version=0.0.4", gateway.metrics.page().encode()),
         }
-        if front.verb in open_to_all:
-            kind, body = open_to_all[front.verb]()
+        if endpoint.verb in open_to_all:
+            kind, body = open_to_all[endpoint.verb]()
             await reply(
                 send, 200, {"content-type": kind}, b"" if incoming.method == "HEAD" else body
             )
@@ -96,44 +96,46 @@ class Application:
         caller = await gateway.callers.of(given_key(incoming.headers, incoming.query))
         if caller is ANYBODY:
             check_host(incoming.headers.get("host", ""))
-        if front.verb == "explain":
-            explained = await gateway.explained(front.id or "", caller.name)
+        if endpoint.verb == "explain":
+            explained = await gateway.explained(endpoint.id or "", caller.name)
             await reply(send, 200, {}, dump_json(explained))
-        elif front.verb in ("answer", "count"):
+        elif endpoint.verb in ("answer", "count"):
             check_head(incoming.headers, gateway.limits)
             body = await incoming.body(gateway.limits)
-            work = self._answer if front.verb == "answer" else self._count
-            await work(incoming, front, body, caller)
-        elif front.verb in OF_RESPONSES:
+            work = self._answer if endpoint.verb == "answer" else self._count
+            await work(incoming, endpoint, body, caller)
+        elif endpoint.verb in OF_RESPONSES:
             await incoming.body(gateway.limits)
-            response = await of_response(gateway, front, incoming.query, caller.name)
+            response = await of_response(gateway, endpoint, incoming.query, caller.name)
             await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(response))
         else:
-            await self._look_up(incoming, front, caller)
+            await self._look_up(incoming, endpoint, caller)
 
-    async def _look_up(self, incoming: Incoming, front: Front, caller: Caller) -> None:
+    async def _look_up(self, incoming: Incoming, endpoint: Endpoint, caller: Caller) -> None:
         """Answers requests that need no model: the list of models, one model, the version."""
         body = await incoming.body(self.gateway.limits)
         value = checked_body(body, self.gateway.limits) if body else {}
         try:
-            listing = looked_up(front, value, self.gateway.routes, caller)
+            listing = looked_up(endpoint, value, self.gateway.routes, caller)
         except InnervoiceError as error:
-            raise Refused(trouble(error, front.dialect)) from None
+            raise Refused(trouble(error, endpoint.dialect)) from None
         await reply(
             incoming.send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(listing)
         )
 
     # ---- answers -------------------------------------------------------------------------------
 
-    async def _answer(self, incoming: Incoming, front: Front, body: bytes, caller: Caller) -> None:
+    async def _answer(
+        self, incoming: Incoming, endpoint: Endpoint, body: bytes, caller: Caller
+    ) -> None:
         gateway = self.gateway
-        report = gateway.new_report(caller, front.dialect)
+        report = gateway.new_report(caller, endpoint.dialect)
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         underway: Underway | None = None
         logged: FollowedRequest | None = None
         try:
-            request = ClientRequest(gateway, front, body, report, incoming.headers)
+            request = ClientRequest(gateway, endpoint, body, report, incoming.headers)
             if gateway.request_log is not None:
                 logged = gateway.request_log.begin(report, body, incoming.headers)
             check_model(caller, request.name)
@@ -144,13 +146,15 @@ class Application:
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None
-            await self._refuse(incoming, front, report, trouble(error, front.dialect, upstream))
+            await self._refuse(
+                incoming, endpoint, report, trouble(error, endpoint.dialect, upstream)
+            )
         except Refused as error:
-            await self._refuse(incoming, front, report, error.refusal)
+            await self._refuse(incoming, endpoint, report, error.refusal)
         except Exception as error:  # noqa: BLE001 - an internal error is reported in the client's dialect, without any text of the request
             report.error = type(error).__name__
             if serving is None or not serving.has_begun:
-                await self._refuse(incoming, front, report, _MISTAKE)
+                await self._refuse(incoming, endpoint, report, _MISTAKE)
         finally:
             gateway.metrics.stream_closed()
             if underway is not None:
@@ -160,20 +164,22 @@ class Application:
                 logged.end(report)
 
     async def _refuse(
-        self, incoming: Incoming, front: Front, report: Report, refusal: Refusal
+        self, incoming: Incoming, endpoint: Endpoint, report: Report, refusal: Refusal
     ) -> None:
-        status, headers, body = refused(front.dialect, refusal)
+        status, headers, body = refused(endpoint.dialect, refusal)
         report.status = status
         report.error = report.error or refusal.type or "refused"
         report_headers = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
         await reply(incoming.send, status, {**headers, **report_headers}, body)
 
-    async def _count(self, incoming: Incoming, front: Front, body: bytes, caller: Caller) -> None:
+    async def _count(
+        self, incoming: Incoming, endpoint: Endpoint, body: bytes, caller: Caller
+    ) -> None:
         value = checked_body(body, self.gateway.limits)
         try:
-            headers, counts = await counted(self.gateway, front, body, value, caller)
+            headers, counts = await counted(self.gateway, endpoint, body, value, caller)
         except InnervoiceError as error:
-            raise Refused(trouble(error, front.dialect)) from None
+            raise Refused(trouble(error, endpoint.dialect)) from None
         await reply(incoming.send, 200, headers, dump_json(counts))
 
 

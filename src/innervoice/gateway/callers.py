@@ -25,6 +25,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.rows import Row
+from innervoice.gateway.config.names import matched, without_suffix
 from innervoice.gateway.errors import (
     KEYS_AWAY,
     NO_KEY,
@@ -33,7 +34,7 @@ from innervoice.gateway.errors import (
     key_revoked,
     model_not_allowed,
 )
-from innervoice.gateway.names import matched, without_suffix
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.state import GatewayState
 from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
@@ -42,8 +43,6 @@ from innervoice.wire.refusals import Refused
 
 __all__ = [
     "ANYBODY",
-    "FRESH_SECONDS",
-    "STALE_SECONDS",
     "Budget",
     "Caller",
     "CallerKeys",
@@ -239,7 +238,6 @@ def _last(callers: Sequence[Caller]) -> Caller | None:
 
 Result = TypeVar("Result")
 
-_WAIT = 10.0
 _FILE = "sqlite:"
 
 
@@ -252,10 +250,10 @@ async def with_caller_keys(
         raise StoreError("no store is configured")
     try:
         sealed = SealedStore(store, state.key, *state.older_keys)
-        async with asyncio.timeout(_WAIT):
+        async with asyncio.timeout(LIMITS.keys_command_seconds):
             return await work(CallerKeys(sealed, state.key, *state.older_keys))
     except TimeoutError:
-        raise StoreError(f"no answer within {_WAIT:g} s") from None
+        raise StoreError(f"no answer within {LIMITS.keys_command_seconds:g} s") from None
     finally:
         await store.close()
 
@@ -286,17 +284,8 @@ def has_stored_keys(state: GatewayState) -> bool | None:
 # a key ──► in the configuration? ──► looked up a moment ago? ──► the store
 #
 # A key is needed as soon as there is one, in the configuration or in the store, and wherever other machines can reach the gateway. A revoked
-# key stops working in all processes within `FRESH_SECONDS`. While the store cannot be reached, known callers are served for
-# `STALE_SECONDS`, and other keys cannot be checked.
-
-
-FRESH_SECONDS = 5.0
-STALE_SECONDS = 600.0
-_FIRST_WAIT = 2.0
-"""How long the look-up of an unknown key may take; after that the request is refused."""
-_NEXT_WAIT = 0.25
-_MOST_KNOWN = 10_000
-_MOST_UNKNOWN = 1_000
+# key stops working in all processes within `LIMITS.fresh_key_seconds`. While the store cannot be reached, known callers are served for
+# `LIMITS.stale_key_seconds`, and other keys cannot be checked.
 
 
 class _Known:
@@ -329,8 +318,8 @@ class KnownCallers:
         self._has_stored: bool | None = None
         self._assume_keys = assume_keys
         self._look_again = float("-inf")
-        self._known: Bounded[bytes, _Known] = Bounded(_MOST_KNOWN)
-        self._unknown: Bounded[bytes, _Known] = Bounded(_MOST_UNKNOWN)
+        self._known: Bounded[bytes, _Known] = Bounded(LIMITS.known_callers)
+        self._unknown: Bounded[bytes, _Known] = Bounded(LIMITS.unknown_callers)
 
     def configure(self, secrets: Mapping[str, str], *, exposed: bool) -> None:
         """Sets the keys of a configuration, by their owners; `exposed` if other machines can reach the gateway."""
@@ -371,14 +360,14 @@ class KnownCallers:
             # Other requests need not ask at the same time, unless nothing is known yet.
             is_decisive = self._has_stored is None and self._assume_keys
             if self._has_stored is not None:
-                self._look_again = self._calls.clock() + FRESH_SECONDS
+                self._look_again = self._calls.clock() + LIMITS.fresh_key_seconds
             try:
-                wait = _FIRST_WAIT if is_decisive else _NEXT_WAIT
+                wait = LIMITS.first_key_seconds if is_decisive else LIMITS.store_seconds
                 self._has_stored = await self._calls.wait(self._keys.has_any, wait)
             except StoreError:
                 if is_decisive:
                     raise Refused(KEYS_AWAY) from None
-            self._look_again = self._calls.clock() + FRESH_SECONDS
+            self._look_again = self._calls.clock() + LIMITS.fresh_key_seconds
         return not self._has_stored
 
     # ---- the owner of a key -----------------------------------------------------------------------
@@ -396,16 +385,16 @@ class KnownCallers:
         keys, clock = self._keys, self._calls.clock
         digest = keys.digests(key)[0]
         cached = self._known.get(digest) or self._unknown.get(digest)
-        if cached is not None and clock() - cached.asked < FRESH_SECONDS:
+        if cached is not None and clock() - cached.asked < LIMITS.fresh_key_seconds:
             return cached.caller
         is_known = cached is not None and cached.caller is not None
         if cached is not None and is_known:
             cached.asked = clock()  # others use the cached result while this one asks
         try:
-            wait = _NEXT_WAIT if is_known else _FIRST_WAIT
+            wait = LIMITS.store_seconds if is_known else LIMITS.first_key_seconds
             caller = await self._calls.wait(lambda: keys.found(key), wait)
         except StoreError:
-            if cached is not None and is_known and clock() - cached.said < STALE_SECONDS:
+            if cached is not None and is_known and clock() - cached.said < LIMITS.stale_key_seconds:
                 return cached.caller
             raise Refused(KEYS_AWAY) from None
         self._keep(digest, _Known(caller, clock()))

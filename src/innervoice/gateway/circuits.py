@@ -21,6 +21,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.bounded import Bounded
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.routes import Candidate, Route
 
 __all__ = ["CircuitState", "Circuits", "Health"]
@@ -29,17 +30,8 @@ Health: TypeAlias = Literal["cooling", "open", "trying"]
 
 _Key: TypeAlias = tuple[str, str, str, str]
 
-FAILURES = 5
-"""How many failures in a row open a circuit."""
-OPEN_SECONDS = 30.0
-"""How long a circuit stays open, and how long one request may probe it."""
-LONGEST_COOL_DOWN = 3600.0
-"""A longer Retry-After is shortened, so that a wrong header cannot disable a candidate."""
 _COUNTED = frozenset({401, 402, 408})
 """Statuses below 500 that concern the account or the host: a wrong key, no credit, a timeout. No caller can provoke them."""
-_MOST_CANDIDATES = 10_000
-_MOST_HOMES = 8
-"""How many candidates are remembered for a conversation: agents use a few models in one."""
 
 
 class CircuitState(NamedTuple):
@@ -79,7 +71,7 @@ class Circuits:
     ) -> None:
         self._clock = clock
         self._longest_wait = longest_wait
-        self._failing: Bounded[_Key, _Failing] = Bounded(_MOST_CANDIDATES)
+        self._failing: Bounded[_Key, _Failing] = Bounded(LIMITS.candidates)
         self._homes: Bounded[bytes, tuple[_Key, ...]] = Bounded(most_conversations)
         self._turn = 0
 
@@ -108,7 +100,7 @@ class Circuits:
         if conversation is None:
             return
         others = (home for home in self._homes.pop(conversation, ()) if home != candidate.key)
-        self._homes[conversation] = (candidate.key, *others)[:_MOST_HOMES]
+        self._homes[conversation] = (candidate.key, *others)[: LIMITS.homes]
 
     def failed(
         self, candidate: Candidate, *, status: int | None, retry_after: float | None
@@ -123,14 +115,16 @@ class Circuits:
         )
         self._failing[candidate.key] = failing
         if retry_after is not None and retry_after >= 0:
-            failing.cool_until = max(failing.cool_until, now + min(retry_after, LONGEST_COOL_DOWN))
+            failing.cool_until = max(
+                failing.cool_until, now + min(retry_after, LIMITS.cool_down_seconds)
+            )
         elif is_limit:
             failing.limits += 1
             failing.cool_until = max(failing.cool_until, now + 2 ** min(failing.limits - 1, 6))
         if not is_limit:
             failing.failures += 1
-            if failing.failures >= FAILURES:
-                failing.open_until = now + OPEN_SECONDS
+            if failing.failures >= LIMITS.failures:
+                failing.open_until = now + LIMITS.open_seconds
         failing.trying_until = 0.0
 
     def wait(self, candidate: Candidate) -> float:
@@ -193,8 +187,8 @@ class Circuits:
     def _let_try(self, candidate: Candidate, now: float) -> None:
         """If the circuit was open, this request alone probes it."""
         failing = self._failing.get(candidate.key)
-        if failing and failing.failures >= FAILURES and not _health(failing, now)[0]:
-            failing.trying_until = now + OPEN_SECONDS
+        if failing and failing.failures >= LIMITS.failures and not _health(failing, now)[0]:
+            failing.trying_until = now + LIMITS.open_seconds
 
 
 def _health(failing: _Failing, now: float) -> tuple[Health | None, float]:

@@ -22,9 +22,9 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
-from innervoice.gateway.headers import STORE, asked_betas, known_betas
+from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
 from innervoice.gateway.incoming import checked_body
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report
@@ -52,12 +52,12 @@ class ClientRequest:
     def __init__(
         self,
         gateway: Gateway,
-        front: Front,
+        endpoint: Endpoint,
         body: bytes,
         report: Report,
         headers: Mapping[str, str],
     ) -> None:
-        self.front, self.report = front, report
+        self.endpoint, self.report = endpoint, report
         self._gateway, self._headers, self._data = gateway, headers, body
         self._value: dict[str, Any] = {}
         self._rewritten: RewrittenRequest | None = None
@@ -77,13 +77,13 @@ class ClientRequest:
         """Further keys of the answer's turn, by which it can be deleted."""
         self.state: ResponseState | None = None
         """What the request has to do with stored responses; None in APIs without them."""
-        if api := dialect_named(front.dialect).stored_answers:
+        if api := dialect_named(endpoint.dialect).stored_answers:
             self.state = ResponseState(gateway, api, report, self._member)
 
     def _split(self) -> SplitBody | None:
         """The body in pieces; None for one that must be read, because it is too large or not as it should be."""
         try:
-            body = SplitBody(self._data, self.front.dialect, self.front.model)
+            body = SplitBody(self._data, self.endpoint.dialect, self.endpoint.model)
         except ValueError:
             return None
         limits = self._gateway.limits
@@ -92,10 +92,10 @@ class ClientRequest:
 
     def _is_streamed(self) -> bool:
         """Whether the client wants a stream."""
-        if self.front.stream is not None:
-            return self.front.stream
+        if self.endpoint.stream is not None:
+            return self.endpoint.stream
         if self._body is None or "stream" not in self._body.members:
-            return dialect_named(self.front.dialect).streams_unasked
+            return dialect_named(self.endpoint.dialect).streams_unasked
         return bool(self._body.value("stream"))
 
     def _allowed(self) -> Literal["off", "ram"] | None:
@@ -150,11 +150,11 @@ class ClientRequest:
         """What the client carries for the gateway in the opaque member of a part; the whole part where nothing is stored."""
         is_whole = self.report.keeps == "off"
         return self._gateway.sealer.seal(
-            part, self.report.tenant, self.front.dialect, whole=is_whole
+            part, self.report.tenant, self.endpoint.dialect, whole=is_whole
         )
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
-        return self._gateway.sealer.open(text, self.report.tenant, self.front.dialect, slot)
+        return self._gateway.sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
 
     # ---- the ways ------------------------------------------------------------------------------
 
@@ -173,7 +173,7 @@ class ClientRequest:
 
     def _owner(self, body: SplitBody, candidate: Candidate) -> bytes:
         """What requests must share, besides their beginning, to be sent the same way: the tenant, the endpoint, the settings, the candidate."""
-        data = f"{self.report.tenant}\0{self.front}\0".encode() + body.settings + candidate.id
+        data = f"{self.report.tenant}\0{self.endpoint}\0".encode() + body.settings + candidate.id
         return blake2b(data, digest_size=DIGEST_BYTES).digest()
 
     def _forwarded(self, body: SplitBody, owner: bytes, candidate: Candidate) -> Attempt | None:
@@ -239,7 +239,7 @@ class ClientRequest:
         self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
     ) -> RewrittenRequest:
         request = RewrittenRequest(
-            self._gateway, self.front, body, value, self.report, self._headers, turns
+            self._gateway, self.endpoint, body, value, self.report, self._headers, turns
         )
         self.tokens_so_far = request.tokens
         return request
@@ -275,7 +275,7 @@ class ClientRequest:
         start = ConversationDigest(
             self.report.tenant, self._gateway.lookup_key, request.request.system
         )
-        is_apart = dialect_named(self.front.dialect).system_apart
+        is_apart = dialect_named(self.endpoint.dialect).system_apart
         for message in request.request.messages if is_apart else ():
             if message.role != "system":
                 break

@@ -1,4 +1,4 @@
-"""Method and path of a request -> its front: which dialect, what is requested, and of which model.
+"""Method and path of a request -> its endpoint: which dialect, what is requested, and of which model.
 
 The rows are facts of the dialects (`path`, `verbs` and `endpoints` in `wire/dialect.py`); only the gateway's own rows are here. A base URL
 may have a version or none, so versions are not part of a row. Only the raw path decides, never the header `host`.
@@ -12,10 +12,11 @@ from functools import cache, lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 from urllib.parse import parse_qs, unquote
 
+from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
 from innervoice.wire.refusals import Headers, Refusal
 
-__all__ = ["Front", "Missing", "Verb", "front_of", "given_key"]
+__all__ = ["Endpoint", "Missing", "Verb", "endpoint_of", "given_key"]
 
 Verb: TypeAlias = Literal[
     "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
@@ -36,7 +37,6 @@ _PLACES = {
     "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
     "report": r"(?P<report>[^/]+)",
 }
-_LONGEST_PATH = 4096
 _REMEMBERED = 256
 """Longer paths are looked up each time."""
 _MOST_VERSIONS = 2
@@ -46,7 +46,7 @@ _VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
 _KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
 
 
-class Front(NamedTuple):
+class Endpoint(NamedTuple):
     """What a request asks for, and in which dialect."""
 
     dialect: str
@@ -92,15 +92,15 @@ class _Path(NamedTuple):
     """The rest, without slashes around it."""
 
 
-def front_of(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
-    """The front of a request; `path` is the raw one, percent-encoded as received, and the names of headers are in lower case."""
+def endpoint_of(method: str, path: str, query: str, headers: Headers) -> Endpoint | Missing:
+    """The endpoint of a request; `path` is the raw one, percent-encoded as received, and the names of headers are in lower case."""
     telling = _telling_headers()
     telling_headers = tuple((name, headers[name]) for name in telling if name in headers)
     if len(path) + len(query) > _REMEMBERED or any(
         len(value) > _REMEMBERED for _, value in telling_headers
     ):
-        return _matching_front(method, path, query, dict(telling_headers))
-    return _known_front(method, path, query, telling_headers)
+        return _matching_endpoint(method, path, query, dict(telling_headers))
+    return _cached_endpoint(method, path, query, telling_headers)
 
 
 @cache
@@ -117,16 +117,16 @@ def _telling_headers() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _known_front(
+def _cached_endpoint(
     method: str, path: str, query: str, telling_headers: tuple[tuple[str, str], ...]
-) -> Front | Missing:
-    return _matching_front(method, path, query, dict(telling_headers))
+) -> Endpoint | Missing:
+    return _matching_endpoint(method, path, query, dict(telling_headers))
 
 
-def _matching_front(method: str, path: str, query: str, headers: Headers) -> Front | Missing:
+def _matching_endpoint(method: str, path: str, query: str, headers: Headers) -> Endpoint | Missing:
     method = method.upper()
-    if len(path) > _LONGEST_PATH:
-        text = f"the path has {len(path)} characters; at most {_LONGEST_PATH} are served"
+    if len(path) > LIMITS.path_characters:
+        text = f"the path has {len(path)} characters; at most {LIMITS.path_characters} are served"
         return Missing(DEFAULT, Refusal(text=text, status=414))
     pieces = _pieces(path)
     matches = list(_matches(pieces, headers))
@@ -142,7 +142,7 @@ def _matching_front(method: str, path: str, query: str, headers: Headers) -> Fro
         return Missing(dialect, refusal)
     for row, spoken, values in matches:
         if method in row.methods:
-            return _front(row, spoken, values, query)
+            return _endpoint(row, spoken, values, query)
     allowed = dict.fromkeys(name for row, _, _ in matches for name in row.methods)
     text = f"{method} is not allowed for {_short_path(path)}; use {' or '.join(allowed)}"
     return Missing(dialect, Refusal(text=text, status=405, headers={"allow": ", ".join(allowed)}))
@@ -275,13 +275,13 @@ def _by_headers(dialects: tuple[str, ...], headers: Headers) -> str | None:
     return None
 
 
-def _front(row: _Row, dialect: str, values: Mapping[str, str], query: str) -> Front:
+def _endpoint(row: _Row, dialect: str, values: Mapping[str, str], query: str) -> Endpoint:
     array = False
     if row.stream and dialect_named(dialect).streams_lists:
         parameters = parse_qs(query)
         array = "sse" not in (*parameters.get("alt", ()), *parameters.get("$alt", ()))
     wanted = values.get("id") or values.get("report")
-    return Front(dialect, row.verb, values.get("model"), row.stream, wanted, array)
+    return Endpoint(dialect, row.verb, values.get("model"), row.stream, wanted, array)
 
 
 # ---- what is not served ---------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ def _not_found(method: str, path: str, pieces: _Path, headers: Headers) -> Missi
 
 
 def _near(path: _Path, headers: Headers) -> str:
-    """The dialect that a path without a front looks like, by its version, by headers, or by its first word."""
+    """The dialect that an unknown path looks like, by its version, by headers, or by its first word."""
     dialect = _dialect_by_version(DIALECTS, path.version, headers)
     if dialect not in (None, DEFAULT):
         return dialect

@@ -21,6 +21,7 @@ from innervoice.errors import (
     TransportError,
     UsageError,
 )
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.routes import NotConfiguredError, UnknownModelError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
@@ -68,8 +69,6 @@ NO_STORE = Refusal(
     status=503,
     headers={"retry-after": "1"},
 )
-_LONGEST_NAME = 200
-_MOST_NAMES = 20
 _KINDS: tuple[tuple[type[InnervoiceError], int, str], ...] = (
     (UsageError, 400, ""),
     (TimedOutError, 504, "the answer took too long: "),
@@ -102,7 +101,7 @@ def unknown_model(
 ) -> Refusal:
     """The dialect's error for an unknown model, with the nearest names; `looked_up` if the model itself was requested."""
     refusal = dialect_named(dialect).listing.UNKNOWN_MODEL
-    short_name = name[:_LONGEST_NAME]
+    short_name = name[: LIMITS.name_characters]
     text = refusal.text.replace("{model}", short_name)
     if short_name not in text:
         text = f"{text} There is no model {short_name!r} here."
@@ -119,7 +118,7 @@ def no_model(dialect: str) -> Refusal:
 
 def no_upstream(name: str) -> Refusal:
     """No configured provider can answer for a model."""
-    short_name = name[:_LONGEST_NAME]
+    short_name = name[: LIMITS.name_characters]
     text = f"no provider with a key is configured for {short_name}; `innervoice serve --check` says what is missing"
     return Refusal(text=text, status=503)
 
@@ -165,9 +164,13 @@ def _whole(seconds: float) -> int:
 
 def model_not_allowed(name: str, allowed: Sequence[str]) -> Refusal:
     """A key is valid, but not for this model."""
-    more = f" and {len(allowed) - _MOST_NAMES} more" if len(allowed) > _MOST_NAMES else ""
-    names = ", ".join(allowed[:_MOST_NAMES])
-    text = f"this key may not use {name[:_LONGEST_NAME]!r}; its models are {names}{more}"
+    more = (
+        f" and {len(allowed) - LIMITS.nearest_names} more"
+        if len(allowed) > LIMITS.nearest_names
+        else ""
+    )
+    names = ", ".join(allowed[: LIMITS.nearest_names])
+    text = f"this key may not use {name[: LIMITS.name_characters]!r}; its models are {names}{more}"
     return Refusal(text=text, status=403)
 
 

@@ -1,4 +1,6 @@
-"""What the gateway adds to a request because the client's own body cannot express it, or has it in another place.
+"""Members and headers between a client, the gateway and an upstream: what is forwarded, and what the gateway adds.
+
+Some of a request the client's own body cannot express, or has in another place:
 
     flags      `anthropic-beta`, a header at most hosts of Claude, is a member of the body at Bedrock
     cache key  OpenAI routes requests with the same prefix and the same key to one machine; the key is derived from the beginning of a conversation
@@ -20,11 +22,25 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.conversation.digest import conversation_start
+from innervoice.sources.request_log.write import AFFINITY
+from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
-from innervoice.wire.json_access import as_dict
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.serve import ReceivedMembers
 
-__all__ = ["added_members", "moved_out", "shown_to_client", "with_marked_errors", "with_members"]
+__all__ = [
+    "AFFINITY",
+    "STORE",
+    "added_members",
+    "asked_betas",
+    "known_betas",
+    "moved_out",
+    "passed_back",
+    "passed_on",
+    "shown_to_client",
+    "with_marked_errors",
+    "with_members",
+]
 
 _BETAS = "anthropic_beta"
 _CACHE_KEY = "prompt_cache_key"
@@ -129,3 +145,71 @@ def with_members(wire: Wire, members: Mapping[str, Any]) -> Wire:
 
 def _has_keyed_cache(target: Target) -> bool:
     return target.host is not None and target.host.keyed_cache
+
+
+# ---- Headers. Only those with a row here are forwarded: a caller's key never is.
+
+
+STORE = "x-innervoice-store"
+"""The header in which a client says how little may be kept of its turns: "off" or "ram"."""
+_BETA_HEADER = "anthropic-beta"
+_IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta",))
+"""Where clients of Bedrock write the flags: those of Converse, and those made for InvokeModel."""
+
+_BYTES_ONLY = ("anthropic-version",)
+"""Forwarded where the client's body is forwarded: the version decides what the body may contain."""
+
+_BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processing-ms"})
+_BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
+
+
+def asked_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, ...]:
+    """The flags that a client sets, in its header or in its body."""
+    flags: list[Any] = headers.get(_BETA_HEADER, "").split(",")
+    for path in _IN_BODY:
+        value: Any = body
+        for name in path:
+            value = as_dict(value).get(name)
+        flags += as_list(value)
+    stripped = (flag.strip() for flag in flags if isinstance(flag, str))
+    return tuple(dict.fromkeys(flag for flag in stripped if flag))
+
+
+def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
+    """The flags that an upstream knows; the others are noted."""
+    takes = _has_headers(target) or is_claude(target.row)
+    accepted = target.host.betas if target.host and takes else ()
+    passed = tuple(flag for flag in flags if "*" in accepted or flag in accepted)
+    for flag in flags:
+        if flag not in passed:
+            notebook.add("header_dropped", flag[:80])
+    return passed
+
+
+def passed_on(
+    headers: Mapping[str, str], target: Target, betas: Sequence[str], *, is_bytes: bool
+) -> dict[str, str]:
+    """The client's headers that go to an upstream, and the flags that the upstream knows."""
+    if not _has_headers(target):
+        return {}
+    passed = {_BETA_HEADER: ",".join(betas)} if betas else {}
+    if is_bytes:
+        passed |= {name: headers[name] for name in _BYTES_ONLY if name in headers}
+    return passed
+
+
+def _has_headers(target: Target) -> bool:
+    """Whether the target's API has these headers at all; in an envelope, the body has their content."""
+    if target.host and target.host.envelope:
+        return False
+    return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
+
+
+def passed_back(headers: Mapping[str, str]) -> dict[str, str]:
+    """The upstream's headers that go to the client: the request id, and the remaining rate limits."""
+    lowered = {name.lower(): value for name, value in headers.items()}
+    return {
+        name: value
+        for name, value in lowered.items()
+        if name in _BACK or name.startswith(_BACK_STARTS)
+    }

@@ -21,17 +21,14 @@ from typing import Any
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.planning.decisions import Decision
 from innervoice.privacy.secrets import redacted
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 
-_MOST_NOTES = 100
-_MOST_RULES = 20
 _NEWER, _OLDER = ".lines", ".older"
-_SHARED_BYTES = 1 << 20
-_LONGEST = 200
 _LOOKED_AT = 4000
 """How many characters of a text are examined; the rest could not be shown."""
 
@@ -61,11 +58,11 @@ class Journal:
         """Adds the report of a request that is over."""
         for listener in self._listeners:
             listener(report)
-        if len(report.notes) > _MOST_NOTES or report.usage.raw is not None:
+        if len(report.notes) > LIMITS.explained_notes or report.usage.raw is not None:
             # Only what can be shown is kept.
             usage = report.usage.replace(raw=None)
             report = copy(report)
-            report.notes, report.usage = report.notes[:_MOST_NOTES], usage
+            report.notes, report.usage = report.notes[: LIMITS.explained_notes], usage
         key = report.tenant, report.id
         self._reports[key] = report
         if self._shared:
@@ -99,7 +96,7 @@ class _SharedLines:
                 self._file, self._size = os.open(self._name, flags, 0o600), 0
             # The file is opened once, and a line is written completely or not at all.
             self._size += os.write(self._file, line.encode("utf-8", "replace") + b"\n")
-            if self._size > _SHARED_BYTES:
+            if self._size > LIMITS.journal_bytes:
                 os.close(self._file)
                 self._file = None
                 self._name.replace(self._name.with_suffix(_OLDER))
@@ -148,11 +145,11 @@ def explain(report: Report) -> dict[str, Any]:
             "carried": report.carried,
             "restored": report.restored,
             "omitted": report.omitted,
-            "rules": [_redacted(rule) for rule in report.rules[:_MOST_RULES]],
+            "rules": [_redacted(rule) for rule in report.rules[: LIMITS.explained_rules]],
             "store": _redacted(report.store),
         },
         "plan": [_planned(item) for item in report.plan],
-        "notes": [_explained(note) for note in report.notes[:_MOST_NOTES]],
+        "notes": [_explained(note) for note in report.notes[: LIMITS.explained_notes]],
         "usage": {
             "input_tokens": usage.input_tokens,
             "output_tokens": usage.output_tokens,
@@ -204,7 +201,7 @@ def _reasoning(report: Report) -> str:
     counts = ("kept", report.kept), ("restored", report.restored), ("omitted", report.omitted)
     words = [f"{word} {count:,}" for word, count in counts if count]
     if report.rules:
-        words.append(f"({', '.join(map(_redacted, report.rules[:_MOST_RULES]))})")
+        words.append(f"({', '.join(map(_redacted, report.rules[: LIMITS.explained_rules]))})")
     if report.store == "degraded":
         words.append("store degraded")
     return " ".join(words)
@@ -237,7 +234,7 @@ _CUT_RUN = re.compile(r"(?<![A-Za-z0-9+/=_.~-])[A-Za-z0-9+/=_.~-]*\Z")
 def _redacted(text: str) -> str:
     """A text from somebody else: without anything that looks like a key or a seal, without control characters, and short."""
     # The same few names come with every request.
-    return _shown_name(text) if len(text) <= _LONGEST else _made_showable(text)
+    return _shown_name(text) if len(text) <= LIMITS.explained_characters else _made_showable(text)
 
 
 def _made_showable(text: str) -> str:
@@ -245,7 +242,11 @@ def _made_showable(text: str) -> str:
     if len(text) > _LOOKED_AT:
         text = _CUT_RUN.sub("…", text[:_LOOKED_AT])
     text = _plain(redacted(text, wary=True))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return (
+        text
+        if len(text) <= LIMITS.explained_characters
+        else f"{text[: LIMITS.explained_characters - 1]}…"
+    )
 
 
 _shown_name = lru_cache(maxsize=1024)(_made_showable)

@@ -1,4 +1,4 @@
-"""What clients request besides answers: lists of models, one model, token counts, a version; in the dialect of the front."""
+"""What clients request besides answers: lists of models, one model, token counts, a version; in the dialect of the endpoint."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from innervoice.client.auth import Outgoing
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import Caller, check_model
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.estimates import estimate
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.rewritten import RewrittenRequest
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
 from innervoice.wire.dialects import dialect_named
@@ -46,16 +47,18 @@ ESTIMATED = {"x-innervoice-count": "estimate"}
 
 
 def models_body(
-    front: Front, names: Sequence[str], reaches: Mapping[str, str] = _NOWHERE
+    endpoint: Endpoint, names: Sequence[str], reaches: Mapping[str, str] = _NOWHERE
 ) -> dict[str, Any]:
     """The list of models; `reaches` maps the gateway's own names to the `provider/model` that answers for them."""
     facts = [_facts(name, reaches) for name in names]
-    return dialect_named(front.dialect).listing.model_list(facts)
+    return dialect_named(endpoint.dialect).listing.model_list(facts)
 
 
-def model_body(front: Front, name: str, reaches: Mapping[str, str] = _NOWHERE) -> dict[str, Any]:
+def model_body(
+    endpoint: Endpoint, name: str, reaches: Mapping[str, str] = _NOWHERE
+) -> dict[str, Any]:
     """The description of one model."""
-    return dialect_named(front.dialect).listing.model_card(_facts(name, reaches))
+    return dialect_named(endpoint.dialect).listing.model_card(_facts(name, reaches))
 
 
 def shown_model(body: Mapping[str, Any]) -> str | None:
@@ -63,14 +66,14 @@ def shown_model(body: Mapping[str, Any]) -> str | None:
     return as_text(body.get("model")) or as_text(body.get("name"))
 
 
-def count_body(front: Front, tokens: int) -> dict[str, Any]:
+def count_body(endpoint: Endpoint, tokens: int) -> dict[str, Any]:
     """The response to a request that counts tokens."""
-    return {dialect_named(front.dialect).counts or "tokens": tokens}
+    return {dialect_named(endpoint.dialect).counts or "tokens": tokens}
 
 
-def version_body(front: Front) -> dict[str, Any]:
+def version_body(endpoint: Endpoint) -> dict[str, Any]:
     """The server's description of itself."""
-    return dict(dialect_named(front.dialect).about)
+    return dict(dialect_named(endpoint.dialect).about)
 
 
 def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
@@ -95,24 +98,24 @@ def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
 
 
 def looked_up(
-    front: Front, value: Mapping[str, Any], routes: Routes, caller: Caller
+    endpoint: Endpoint, value: Mapping[str, Any], routes: Routes, caller: Caller
 ) -> dict[str, Any]:
     """The response; raises `Refused` for anything that does not exist. A caller sees only the models that it may use."""
-    if front.verb == "models":
+    if endpoint.verb == "models":
         names = tuple(name for name in routes.names() if caller.may_ask(name))
-        return models_body(front, names, {name: _reached(name, routes) for name in names})
-    if front.verb == "version":
-        return version_body(front)
-    if front.verb in ("model", "show"):
-        name = front.model or shown_model(value) or ""
+        return models_body(endpoint, names, {name: _reached(name, routes) for name in names})
+    if endpoint.verb == "version":
+        return version_body(endpoint)
+    if endpoint.verb in ("model", "show"):
+        name = endpoint.model or shown_model(value) or ""
         if not caller.may_ask(name):
-            raise Refused(unknown_model(front.dialect, name, looked_up=True))
+            raise Refused(unknown_model(endpoint.dialect, name, looked_up=True))
         try:
-            return model_body(front, name, {name: routes.route(name).candidates[0].name})
+            return model_body(endpoint, name, {name: routes.route(name).candidates[0].name})
         except UnknownModelError as error:
-            refusal = unknown_model(front.dialect, name, error.nearest, looked_up=True)
+            refusal = unknown_model(endpoint.dialect, name, error.nearest, looked_up=True)
             raise Refused(refusal) from None
-    raise AssertionError(f"{front.verb} is looked up elsewhere")
+    raise AssertionError(f"{endpoint.verb} is looked up elsewhere")
 
 
 def _reached(name: str, routes: Routes) -> str:
@@ -127,17 +130,14 @@ def _reached(name: str, routes: Routes) -> str:
 # Clients count often, and some treat a failure as a broken model. So an endpoint that fails or is slow is replaced by the estimate.
 
 
-_SECONDS = 5.0
-
-
 async def counted(
-    gateway: Gateway, front: Front, body: bytes, value: dict[str, Any], caller: Caller
+    gateway: Gateway, endpoint: Endpoint, body: bytes, value: dict[str, Any], caller: Caller
 ) -> tuple[Mapping[str, str], dict[str, Any]]:
     """The headers and the body of the response."""
-    inner = value.get(dialect_named(front.dialect).counted_in or "")
+    inner = value.get(dialect_named(endpoint.dialect).counted_in or "")
     value = as_dict(inner) if isinstance(inner, dict) else value
-    report = gateway.new_report(caller, front.dialect)
-    whole = Front(front.dialect, "answer", front.model, stream=False)
+    report = gateway.new_report(caller, endpoint.dialect)
+    whole = Endpoint(endpoint.dialect, "answer", endpoint.model, stream=False)
     request = RewrittenRequest(gateway, whole, body, value, report, {})
     check_model(caller, request.name)
     route = gateway.routes.route(request.name)
@@ -149,8 +149,8 @@ async def counted(
             gateway, candidate, request.attempt(candidate, route).wire
         )
         if tokens is not None:
-            return {}, count_body(front, tokens)
-    return ESTIMATED, count_body(front, estimate(value))
+            return {}, count_body(endpoint, tokens)
+    return ESTIMATED, count_body(endpoint, estimate(value))
 
 
 async def _counted_by_provider(gateway: Gateway, candidate: Candidate, wire: Wire) -> int | None:
@@ -167,7 +167,7 @@ async def _counted_by_provider(gateway: Gateway, candidate: Candidate, wire: Wir
     outgoing = Outgoing("POST", url, headers, body)
     headers |= candidate.account.keyring.headers(candidate.destination, outgoing)
     try:
-        async with asyncio.timeout(_SECONDS):
+        async with asyncio.timeout(LIMITS.count_seconds):
             status, answer = await gateway.posted(Outgoing("POST", url, headers, body))
             count = as_dict(load_json(answer)).get(dialect.counts or "") if status == 200 else None
     except Exception:  # noqa: BLE001 - whatever happens, there is an estimate

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import DIALECTS
 
@@ -54,9 +55,6 @@ _FAMILIES = (
 )  # fmt: skip
 _FAMILY = {family.name: family for family in _FAMILIES}
 
-_MOST_VALUES = 200
-"""The maximum number of values of one label; further values are counted as one."""
-_LONGEST = 64
 _OTHER, _NONE = "other", "none"
 
 Key: TypeAlias = tuple[str, tuple[str, ...]]
@@ -178,7 +176,7 @@ class Metrics:
         values = self._values.setdefault((name, label), set())
         if value in values:
             return value
-        if len(value) > _LONGEST or len(values) >= _MOST_VALUES:
+        if len(value) > LIMITS.label_characters or len(values) >= LIMITS.label_values:
             return _OTHER
         values.add(value)
         return value

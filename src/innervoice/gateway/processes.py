@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.errors import UsageError
+from innervoice.gateway.limits import LIMITS
 from innervoice.local_server import bound_socket
 from innervoice.privacy.secrets import redacted_name
 
@@ -47,12 +48,7 @@ SEVERAL_WORKERS = hasattr(socket, "SO_REUSEPORT") and hasattr(os, "fork")
 
 Pipe: TypeAlias = "Connection[Any, Any]"
 
-_MOST_RESTARTS = 5
-_RESTART_SECONDS = 60.0
-"""A worker is replaced at once, but at most so often in so many seconds."""
 _TICK = 1.0
-_KILL_SECONDS = 5.0
-"""How long a worker may take to end after the command to stop."""
 
 
 class WatchedFile:
@@ -187,7 +183,7 @@ class Parent:
         # Forked: loaded modules are shared, and functions need not be pickled. The parent has no threads and no event loop.
         self._context = multiprocessing.get_context("fork")
         self._children: list[_Child] = []
-        self._starts: deque[float] = deque(maxlen=workers * (_MOST_RESTARTS + 1))
+        self._starts: deque[float] = deque(maxlen=workers * (LIMITS.restarts + 1))
         self._is_listening = False
         self._has_failed = False
         self._stopped_by = 0
@@ -269,7 +265,7 @@ class Parent:
         now = time.monotonic()
         while self._deadline is None and len(self._children) < self._workers:
             full = len(self._starts) == self._starts.maxlen
-            if full and now - self._starts[0] < _RESTART_SECONDS:
+            if full and now - self._starts[0] < LIMITS.restart_seconds:
                 return
             self._starts.append(now)
             self._start()
@@ -329,7 +325,7 @@ class Parent:
     def _tick(self) -> None:
         if self._watched.changed():
             self._reload()
-        if self._deadline is not None and time.monotonic() > self._deadline + _KILL_SECONDS:
+        if self._deadline is not None and time.monotonic() > self._deadline + LIMITS.kill_seconds:
             for child in self._children:
                 child.process.kill()
 

@@ -23,6 +23,7 @@ from innervoice.canon.response import Response
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import ANYBODY, Caller, Period
 from innervoice.gateway.errors import budget_spent, too_many_in_a_minute, too_many_streams
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.memory.store_calls import SlowStoreError, StoreCalls
 from innervoice.memory.stores.store import Store, StoreError
@@ -282,10 +283,6 @@ def _spent(caller: Caller, period: PeriodOfTime, now: float, dialect: str) -> Re
 # Counters that all processes share, in the store; only those of this process while the store cannot be reached.
 
 
-_WAIT = 0.25
-_MOST = 50_000
-
-
 class Sums(NamedTuple):
     """The current values of counters."""
 
@@ -300,8 +297,8 @@ class SharedCounts:
     def __init__(self, store: Store, calls: StoreCalls | None = None) -> None:
         self._store = store
         self._calls = calls or StoreCalls()
-        self._seen: Bounded[str, float] = Bounded(_MOST)
-        self._owed: Bounded[str, float] = Bounded(_MOST)
+        self._seen: Bounded[str, float] = Bounded(LIMITS.counters)
+        self._owed: Bounded[str, float] = Bounded(LIMITS.counters)
 
     async def add(self, amounts: Mapping[str, float], seconds: float) -> Sums:
         """Adds amounts to counters that expire `seconds` after they were created; returns their sums. An amount of 0 reads a counter."""
@@ -310,7 +307,9 @@ class SharedCounts:
             for name, amount in amounts.items()
         }
         try:
-            sums = await self._calls.wait(lambda: self._store.count(due, seconds), _WAIT)
+            sums = await self._calls.wait(
+                lambda: self._store.count(due, seconds), LIMITS.store_seconds
+            )
         except StoreError as error:
             for name, amount in amounts.items():
                 self._seen[name] = self._seen.get(name, 0) + amount

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Literal
 
 from innervoice.client.log import LogPosition
-from innervoice.gateway.exchange import GatewayExchange
-from innervoice.gateway.headers import STORE
+from innervoice.gateway.gateway_members import STORE
 from innervoice.gateway.journal import explain
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
+from innervoice.gateway.upstreams import GatewayExchange
 from innervoice.sources.request_log.files import LogBounds
 from innervoice.sources.request_log.records import Level
 from innervoice.sources.request_log.write import Asked, LoggedRequest, RequestLog, session_of
@@ -24,8 +25,6 @@ __all__ = ["FollowedRequest", "GatewayLog"]
 
 _STEPS: dict[Level, float] = {"full": 0.1, "shape": 1.0}
 """How often an arriving answer is checked, in seconds."""
-_LIVE_BATCH = 512
-"""How much of an answer is read at once where somebody may watch it, in bytes."""
 
 
 class FollowedRequest:
@@ -47,7 +46,7 @@ class FollowedRequest:
         self._exchange = exchange
         self._position = exchange.events.new_position()
         if self.level == "full":
-            exchange.batch = _LIVE_BATCH
+            exchange.batch = LIMITS.watched_batch_bytes
         self._log.watch(self)
 
     def look(self) -> None:

@@ -20,11 +20,11 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.errors import InnervoiceError, ProviderError
 from innervoice.gateway.errors import NO_STORE
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.stored_responses import (
     ITEM,
-    MOST_BYTES,
     FoundResponses,
     StoredResponse,
     packed,
@@ -281,7 +281,7 @@ class ResponseState:
             target=attempt.candidate.target,
             turn=self._lost(attempt, answer),
         )
-        if len(data) > MOST_BYTES:
+        if len(data) > LIMITS.stored_bytes:
             self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
             return
         items = [item for item in map(_id_of, as_list(body.get(self._api.output))) if item]

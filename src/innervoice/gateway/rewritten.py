@@ -25,17 +25,18 @@ from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.forwarded import with_model
 from innervoice.gateway.gateway_members import (
     added_members,
+    asked_betas,
+    known_betas,
     moved_out,
     shown_to_client,
     with_marked_errors,
     with_members,
 )
-from innervoice.gateway.headers import asked_betas, known_betas
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.memory.envelopes import Handle
@@ -132,7 +133,7 @@ class RewrittenRequest:
     def __init__(
         self,
         gateway: Gateway,
-        front: Front,
+        endpoint: Endpoint,
         body: bytes,
         value: dict[str, Any],
         report: Report,
@@ -140,16 +141,16 @@ class RewrittenRequest:
         turns: Sequence[Message] = (),
     ) -> None:
         """`turns` are turns of the request as their providers sent them, where they are known."""
-        self.front = front
+        self.endpoint = endpoint
         self.report = report
-        self.name = front.model or str(value.get("model") or "")
+        self.name = endpoint.model or str(value.get("model") or "")
         """The model's name as the client wrote it."""
-        stream = value.get("stream", dialect_named(front.dialect).streams_unasked)
-        self.stream = bool(stream) if front.stream is None else front.stream
+        stream = value.get("stream", dialect_named(endpoint.dialect).streams_unasked)
+        self.stream = bool(stream) if endpoint.stream is None else endpoint.stream
         self._body, self._value = body, value
         self._sealer, self._secret = gateway.sealer, gateway.lookup_key
         self._betas = asked_betas(headers, value)
-        self.request = with_turns(decode_request(value, front.dialect), turns)
+        self.request = with_turns(decode_request(value, endpoint.dialect), turns)
         self._restorer = TurnRestorer(
             self.request,
             report.tenant,
@@ -188,7 +189,7 @@ class RewrittenRequest:
         self._restored, self._places = self._restorer.restored(turns)
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
-        return self._sealer.open(text, self.report.tenant, self.front.dialect, slot)
+        return self._sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
 
     # ---- sending -------------------------------------------------------------------------------
 
@@ -200,7 +201,7 @@ class RewrittenRequest:
         plan = planned(request, target, checked=True, notebook=notebook)
         wire = encoded_plan(plan)
         is_same = (
-            target.dialect == self.front.dialect
+            target.dialect == self.endpoint.dialect
             and not self._places
             and not self._is_changed(wire, target)
             and request.stream == self.stream
@@ -261,7 +262,7 @@ class RewrittenRequest:
             notebook.add("system_line_dropped", BILLING_LINE)
         if messages is not request.messages:
             changes["messages"] = messages
-        setting = shown_to_client(request.reasoning, self.front.dialect, target, notebook)
+        setting = shown_to_client(request.reasoning, self.endpoint.dialect, target, notebook)
         if at_most and setting and _is_above(setting, at_most):
             setting = Reasoning(at_most, show=setting.show)
             notebook.add("effort_limited", f"at most {at_most}")

@@ -24,6 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from innervoice.errors import UsageError
+from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.processes import (
     CUT,
     READY,
@@ -39,14 +40,6 @@ from innervoice.local_server import bound_socket
 __all__ = ["ASGIApplication", "serve"]
 
 ASGIApplication: TypeAlias = Callable[..., Any]
-
-_KEEP_ALIVE = 75
-"""Seconds that an idle connection stays open: longer than load balancers keep theirs, so that they close first."""
-_HEAD_SECONDS = 30.0
-"""Seconds that a client may take to send the head of a request."""
-_HEAD_BYTES = 65_536
-_FAREWELL = 1.0
-"""Seconds that a stream has to write its last event when it is cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +93,7 @@ def serve(
         host=host,
         port=port,
         workers=workers,
-        stop_seconds=stop_seconds + 2 * _FAREWELL,
+        stop_seconds=stop_seconds + 2 * LIMITS.farewell_seconds,
         reloader=reloader,
         watched=WatchedFile(watched),
         on_listening=on_listening,
@@ -214,7 +207,7 @@ class Worker:
         """Ends open streams: first by a request to stop, so that each can write its last event."""
         for task in list(self._server.server_state.tasks):
             task.cancel()
-        self._loop.call_later(_FAREWELL, self._abort)
+        self._loop.call_later(LIMITS.farewell_seconds, self._abort)
 
     def _abort(self) -> None:
         for connection in list(self._server.server_state.connections):
@@ -261,7 +254,7 @@ class _Protocol(HttpToolsProtocol):
         super().data_received(data)
         if is_head and heads == self._heads:
             self._head_bytes += len(data)
-            if self._head_bytes > _HEAD_BYTES and not self.transport.is_closing():
+            if self._head_bytes > LIMITS.header_bytes and not self.transport.is_closing():
                 self.send_400_response("The head of the request is too large.")
 
     def on_message_begin(self) -> None:
@@ -276,7 +269,7 @@ class _Protocol(HttpToolsProtocol):
         super().on_headers_complete()
 
     def _await_head(self) -> None:
-        self._head_timer = self.loop.call_later(_HEAD_SECONDS, self._give_up)
+        self._head_timer = self.loop.call_later(LIMITS.head_seconds, self._give_up)
 
     def _give_up(self) -> None:
         self.transport.close()
@@ -297,7 +290,7 @@ def _settings(app: ASGIApplication) -> uvicorn.Config:
         proxy_headers=False,
         server_header=False,
         date_header=False,
-        timeout_keep_alive=_KEEP_ALIVE,
+        timeout_keep_alive=LIMITS.keep_alive_seconds,
     )
 
 

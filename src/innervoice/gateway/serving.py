@@ -31,13 +31,12 @@ from innervoice.gateway.answers import ClientAnswer, answer_for
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
-from innervoice.gateway.exchange import GatewayExchange
-from innervoice.gateway.headers import AFFINITY, passed_back, passed_on
+from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
 from innervoice.gateway.incoming import Send
 from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.routes import Route
-from innervoice.gateway.upstreams import Candidate
+from innervoice.gateway.upstreams import Candidate, GatewayExchange
 from innervoice.planning.recover import is_about_reasoning
 from innervoice.wire.refusals import Refused
 

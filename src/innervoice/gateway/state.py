@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.secrets import key_bytes_of, secret, text_or_secret
+from innervoice.gateway.config.secrets import key_bytes_of, secret, text_or_secret
 from innervoice.memory.stores.store import Retention, Store
 
 __all__ = ["LOG_FOLDER", "GatewayState", "log_folder_in", "open_state", "state_folder", "store_url"]

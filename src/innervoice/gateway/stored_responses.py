@@ -24,8 +24,9 @@ from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.target import Target
 from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
-from innervoice.gateway.endpoints import Front
+from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import NO_STORE
+from innervoice.gateway.limits import LIMITS
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import FoundItem, StoreError
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ITEM",
-    "MOST_BYTES",
     "OF_RESPONSES",
     "FoundResponses",
     "StoredResponse",
@@ -51,10 +51,6 @@ __all__ = [
 KIND = "response"
 ITEM = "item of a response"
 """A response is found by its id, and by the ids of its items."""
-MOST_BYTES = 16 * 1024 * 1024
-"""A larger item is not stored."""
-_SECONDS = 0.25
-"""How long a request waits for the store."""
 _DELETED = b'{"deleted":true}'
 
 Result = TypeVar("Result")
@@ -232,7 +228,7 @@ class StoredResponses:
 
     async def close(self) -> None:
         """Waits a moment for what is still on its way into the store."""
-        await self._calls.close(_SECONDS)
+        await self._calls.close(LIMITS.store_seconds)
 
     def turn_keys(self, api: StoredAnswers, tenant: str, name: str) -> list[bytes]:
         """The keys of the turn that is in a response."""
@@ -248,7 +244,7 @@ class StoredResponses:
     async def _within(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result | None:
         """The result of work in the store; None if it failed or takes longer, in which case it goes on behind."""
         try:
-            return await self._calls.wait(work, _SECONDS)
+            return await self._calls.wait(work, LIMITS.store_seconds)
         except StoreError:
             return None
 
@@ -279,18 +275,20 @@ OF_RESPONSES = ("stored", "delete", "cancel", "input_items")
 """The verbs that ask for it."""
 
 
-async def of_response(gateway: Gateway, front: Front, query: str, tenant: str) -> dict[str, Any]:
+async def of_response(
+    gateway: Gateway, endpoint: Endpoint, query: str, tenant: str
+) -> dict[str, Any]:
     """The reply; raises `Refused` for a response that is not there, or another's."""
-    api = dialect_named(front.dialect).stored_answers
+    api = dialect_named(endpoint.dialect).stored_answers
     assert api is not None, "only APIs that store answers have these paths"
-    name = front.id or ""
+    name = endpoint.id or ""
     parameters = parse_qs(query)
-    if front.verb == "delete":
+    if endpoint.verb == "delete":
         return await _deleted(gateway, api, name, tenant)
     response = await _stored_response(gateway, api, name, tenant)
-    if front.verb == "cancel":
+    if endpoint.verb == "cancel":
         raise Refused(Refusal(text=api.cannot_cancel))
-    if front.verb == "input_items" and api.listed:
+    if endpoint.verb == "input_items" and api.listed:
         return api.listed(response.id, response.input, parameters)
     if parameters.get("stream", ["false"])[-1].lower() not in ("false", "0"):
         text = f"a stored {api.noun} cannot be streamed; remove stream from the query"

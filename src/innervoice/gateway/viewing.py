@@ -20,6 +20,7 @@ from innervoice.gateway.callers import ANYBODY, Caller
 from innervoice.gateway.client_stream import reply
 from innervoice.gateway.endpoints import given_key
 from innervoice.gateway.incoming import Receive, Send, check_host
+from innervoice.gateway.limits import LIMITS
 from innervoice.memory.sealed_store import Sealing
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -31,8 +32,6 @@ __all__ = ["PATH", "Viewing", "is_view"]
 
 PATH = "/view"
 _COOKIE = "innervoice-view"
-_SECONDS = 12 * 3600
-"""How long a cookie replaces a key."""
 _PLAIN = {
     "content-type": "text/plain; charset=utf-8",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
@@ -117,12 +116,12 @@ class Viewing:
             place = scope.get("root_path", "") + PATH
             secure = "; Secure" if scope.get("scheme") == "https" else ""
             headers["set-cookie"] = (
-                f"{_cookie_name(scope)}={self._sealed(key)}; Path={place}; Max-Age={_SECONDS}; HttpOnly; SameSite=Strict{secure}"
+                f"{_cookie_name(scope)}={self._sealed(key)}; Path={place}; Max-Age={LIMITS.view_seconds}; HttpOnly; SameSite=Strict{secure}"
             )
         await reply(send, 303, headers, b"")
 
     def _sealed(self, key: str) -> str:
-        data = f"{int(time.time()) + _SECONDS} {key}".encode("utf-8", "surrogatepass")
+        data = f"{int(time.time()) + LIMITS.view_seconds} {key}".encode("utf-8", "surrogatepass")
         return urlsafe_b64encode(self._sealing.seal(data, "cookie")).decode().rstrip("=")
 
     def _from_cookie(self, headers: Mapping[str, str]) -> str | None:

@@ -15,7 +15,8 @@ from innervoice.canon.reasoning import Effort
 from innervoice.canon.request import check_base_url
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.makers import maker_of
-from innervoice.gateway.config_reading import (
+from innervoice.gateway.config.names import MODEL_NAME, is_safe, split_name
+from innervoice.gateway.config.reading import (
     MemberKind,
     Problems,
     did_you_mean,
@@ -24,15 +25,14 @@ from innervoice.gateway.config_reading import (
     text,
     word,
 )
-from innervoice.gateway.config_upstreams import (
+from innervoice.gateway.config.secrets import is_reference
+from innervoice.gateway.config.upstreams import (
     check_keys,
     check_secret,
     check_upstream_names,
     checked_upstream,
     provider_ids,
 )
-from innervoice.gateway.names import MODEL_NAME, is_safe, split_name
-from innervoice.gateway.secrets import is_reference
 from innervoice.plugins import plugin_names
 
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]

@@ -1,7 +1,7 @@
 """What `serve --check` says of a config."""
 
-from innervoice.gateway.checking import report_of
 from innervoice.gateway.config import load_config
+from innervoice.gateway.routes import report_of
 
 ENVIRON = {
     "ANTHROPIC_API_KEY": "key-of-anthropic",

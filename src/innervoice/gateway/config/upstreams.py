@@ -11,7 +11,7 @@ from innervoice.canon.request import check_base_url
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.client.auth import key_headers
 from innervoice.errors import UsageError
-from innervoice.gateway.config_reading import (
+from innervoice.gateway.config.reading import (
     MemberKind,
     Problems,
     did_you_mean,
@@ -19,7 +19,7 @@ from innervoice.gateway.config_reading import (
     text,
     word,
 )
-from innervoice.gateway.secrets import is_reference, secret
+from innervoice.gateway.config.secrets import is_reference, secret
 from innervoice.privacy.secrets import CREDENTIALS, may_be_secret
 from innervoice.wire.dialects import DIALECTS
 

@@ -21,9 +21,9 @@ from typing import Any, ClassVar, Literal, TypeAlias
 from innervoice.canon.reasoning import Effort
 from innervoice.canon.rows import Row
 from innervoice.errors import UsageError
-from innervoice.gateway.config_checks import LOOPBACK, checked_tables, exposure_problem
-from innervoice.gateway.config_reading import Problems
-from innervoice.gateway.secrets import is_reference, secret, text_or_secret
+from innervoice.gateway.config.checks import LOOPBACK, checked_tables, exposure_problem
+from innervoice.gateway.config.reading import Problems
+from innervoice.gateway.config.secrets import is_reference, secret, text_or_secret
 
 __all__ = [
     "ConfigError",
