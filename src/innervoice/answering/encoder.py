@@ -224,6 +224,11 @@ class AnswerEncoder:
         """One body of this answer and of others to the same request, where the dialect has several choices."""
         return self._writer.joined([self.body, *(other.body for other in others)])
 
+    def write_whole(self, response: Response) -> None:
+        """Writes an answer of which only the body is wanted."""
+        self._writer.is_whole = True
+        self.feed(Finish(response))
+
     def feed(self, event: Event, settled: SettledPlace | None = None) -> bytes:
         """Writes an event. Everything from `settled` on is held back; without it everything is written."""
         if type(event) is Heartbeat and not self._is_over:

@@ -135,7 +135,7 @@ def written(
             dialect, name, id=answer_id, choice=choice, tools=tools, seal=seal, echo=echo
         )
         answer_id = encoder.id
-        encoder.feed(Finish(one))
+        encoder.write_whole(one)
         encoders.append(encoder)
     return _joined(encoders)
 
@@ -159,7 +159,7 @@ def exact_answer(response: Response, dialect: str) -> WrittenAnswer:
     """
     encoders = []
     for encoder, one in _exact(response, dialect):
-        encoder.feed(Finish(one))
+        encoder.write_whole(one)
         encoders.append(encoder)
     return _joined(encoders)
 

@@ -99,14 +99,14 @@ class _TranslatedAnswer:
         self._request = request
         self._tools = attempt.request.tools
         self._exchange = exchange
-        self._estimate = Usage(input_tokens=request.tokens_so_far)
         self._is_estimated = False
 
     def _counted(self, response: Response) -> Response:
         """The answer with its token counts; if the provider sent none, all of them are estimates, not only the one at the beginning."""
-        usage = estimated_usage(response, self._estimate.input_tokens or 0)
-        self._is_estimated = usage is not response.usage
-        return response.replace(usage=usage)
+        if response.usage.total_tokens is not None:
+            return response
+        self._is_estimated = True
+        return response.replace(usage=estimated_usage(response, self._request.tokens()))
 
     def _with_estimate(self, notes: tuple[Note, ...]) -> tuple[Note, ...]:
         return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
@@ -182,7 +182,7 @@ class StreamedAnswer(_TranslatedAnswer):
         if self._has_begun:
             return b""
         self._has_begun = True
-        return self._encoder.feed(UsageUpdate(self._estimate))
+        return self._encoder.feed(UsageUpdate(Usage(input_tokens=self._request.tokens())))
 
 
 class WholeAnswer(_TranslatedAnswer):

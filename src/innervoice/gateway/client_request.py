@@ -62,8 +62,7 @@ class ClientRequest:
         self._value: dict[str, Any] = {}
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
-        self.tokens_so_far = 0
-        """About how many tokens the request has, where it was read."""
+        self._tokens = 0
         self._body = self._split()
         if self._body is None:
             self._read()  # which says what is wrong with it
@@ -131,12 +130,14 @@ class ClientRequest:
 
     def tokens(self) -> int:
         """About how many tokens the request has; it is read for this, if it was not."""
-        if not self.tokens_so_far:
+        if not self._tokens and self._rewritten is not None:
+            self._tokens = (self._expanded[1] if self._expanded else self._rewritten).tokens
+        if not self._tokens:
             try:
-                self.tokens_so_far = estimate(checked_body(self._data, self._gateway.limits))
+                self._tokens = estimate(checked_body(self._data, self._gateway.limits))
             except Refused:  # its provider has read it all the same
-                self.tokens_so_far = max(1, len(self._data) // 4)
-        return self.tokens_so_far
+                self._tokens = max(1, len(self._data) // 4)
+        return self._tokens
 
     def record(self, attempt: Attempt, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
@@ -196,7 +197,7 @@ class ClientRequest:
         way = gateway.appended.find(body, owner, candidate, betas, self._opened)
         if way is None:
             return None
-        self.tokens_so_far = way.tokens
+        self._tokens = way.tokens
         self.report.sent_to(candidate, "canon", way.counts, way.notes)
         return Attempt(candidate, way.request, way.wire, way.digest, None, betas, appended=way)
 
@@ -238,11 +239,9 @@ class ClientRequest:
     def _new(
         self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
     ) -> RewrittenRequest:
-        request = RewrittenRequest(
+        return RewrittenRequest(
             self._gateway, self.endpoint, body, value, self.report, self._headers, turns
         )
-        self.tokens_so_far = request.tokens
-        return request
 
     # ---- what is learned -----------------------------------------------------------------------
 
@@ -262,7 +261,7 @@ class ClientRequest:
         owner = self._owner(body, attempt.candidate)
         if not attempt.is_bytes:
             if attempt.appended is not None and gateway.keeps(self.report) != "off":
-                sent = replace(attempt.appended, tokens=self.tokens_so_far)
+                sent = replace(attempt.appended, tokens=self.tokens())
                 gateway.appended.answered(body, owner, sent, answer)
             return
         if attempt.rewritten is not None:

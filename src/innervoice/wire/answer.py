@@ -71,6 +71,8 @@ class AnswerWriter(ABC):
         """Whether the answer is known to be a refusal before its text arrives."""
         self.has_gap = False
         """Whether something was left out since the last text, so that the next one must be separated from it."""
+        self.is_whole = False
+        """Whether only the body is wanted at the end, and no frames."""
         self._seal = seal
         self._frames: list[Frame] = []
         self._templates: dict[Any, tuple[bytes, bytes, str | None]] = {}
@@ -129,7 +131,8 @@ class AnswerWriter(ABC):
 
     def send(self, value: Any, name: str | None = None) -> None:
         """Adds a frame."""
-        self._frames.append(Frame(dump_json(value), name))
+        if not self.is_whole:
+            self._frames.append(Frame(dump_json(value), name))
 
     def send_piece(
         self, key: Any, text: str, make: Callable[[str], tuple[dict[str, Any], str | None]]
@@ -138,6 +141,8 @@ class AnswerWriter(ABC):
 
         The rest of it is encoded once: a stream has thousands of such frames.
         """
+        if self.is_whole:
+            return
         template = self._templates.get(key)
         if template is None:
             value, name = make(_HOLE)

@@ -114,9 +114,14 @@ def bounded(body: bytes, *, most: int = MOST_BYTES, deepest: int = DEEPEST) -> A
         value = load_json(body)
     except NestedTooDeeplyError:
         raise _too_deep(deepest) from None
-    level = [value]
+    level = [value] if isinstance(value, (dict, list)) else []
     for _ in range(deepest):
-        level = [item for holder in level for item in _items(holder)]
+        level = [
+            item
+            for holder in level
+            for item in (holder.values() if isinstance(holder, dict) else holder)
+            if isinstance(item, (dict, list))
+        ]
         if not level:
             return value
     raise _too_deep(deepest)
@@ -124,9 +129,3 @@ def bounded(body: bytes, *, most: int = MOST_BYTES, deepest: int = DEEPEST) -> A
 
 def _too_deep(deepest: int) -> Refused:
     return Refused(Refusal(text=f"the body is nested more than {deepest} levels deep"))
-
-
-def _items(value: Any) -> list[Any]:
-    """The objects and lists directly inside a value."""
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return [item for item in inner if isinstance(item, (dict, list))]
