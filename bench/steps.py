@@ -1,6 +1,6 @@
 """Processor time of the last step of an agent with a history of so many kB, Messages to Gemini, with a client that drops reasoning.
 
-Each step brings the answer and the result of its call. With what was sent last time (`gateway/grown_requests.py`) only these are read and
+Each step brings the answer and the result of its call. With what was sent last time (`gateway/appended.py`) only these are read and
 written; without, all of it. The upstream is canned, and nothing goes over a network.
 """
 

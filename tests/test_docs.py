@@ -30,6 +30,14 @@ def test_table_of_formats_is_up_to_date():
     assert len(ROWS) > 15
 
 
+def test_table_of_limits_is_up_to_date():
+    """`scripts/formats` writes it from the docstrings of the limits."""
+    limits = generator("limits")
+
+    assert limits.page() == (ROOT / "docs" / "gateway.md").read_text("utf-8")
+    assert limits.table().count("\n") > 40
+
+
 def test_page_of_the_field_is_up_to_date():
     """`scripts/formats` writes it from the docstrings of tests/field."""
     assert generator("field").page() == (ROOT / "docs" / "field.md").read_text("utf-8")

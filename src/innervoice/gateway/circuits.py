@@ -66,7 +66,7 @@ class Circuits:
         self,
         *,
         clock: Callable[[], float] = time.monotonic,
-        most_conversations: int = 100_000,
+        most_conversations: int = LIMITS.conversations,
         longest_wait: float = 60.0,
     ) -> None:
         self._clock = clock

@@ -36,7 +36,9 @@ _LOOKED_AT = 4000
 class Journal:
     """Keeps the last reports, and passes each to the listeners."""
 
-    def __init__(self, *, most: int = 10_000, line: Callable[[Report], None] | None = None) -> None:
+    def __init__(
+        self, *, most: int = LIMITS.explained_requests, line: Callable[[Report], None] | None = None
+    ) -> None:
         self._listeners = [line] if line else []
         self._reports: Bounded[tuple[str, str], Report] = Bounded(most)
         self._shared: _SharedLines | None = None

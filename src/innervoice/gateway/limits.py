@@ -67,7 +67,9 @@ class Limits:
     homes: int = 8
     """Candidates that are remembered for a conversation: agents use a few models in one."""
     candidates: int = 10_000
-    """Candidates and conversations whose state is remembered."""
+    """Candidates whose failures are remembered."""
+    conversations: int = 100_000
+    """Conversations whose upstream is remembered."""
     known_callers: int = 10_000
     """Callers' keys that are remembered."""
     unknown_callers: int = 1_000
@@ -100,6 +102,8 @@ class Limits:
     """How long a provider may take to count tokens; then an estimate is sent (seconds)."""
 
     # ---- what is reported
+    explained_requests: int = 10_000
+    """Requests that `/v1/explain` knows, the last ones of a process."""
     explained_decisions: int = 50
     """Decisions about parts of the history in `/v1/explain`."""
     explained_notes: int = 100
