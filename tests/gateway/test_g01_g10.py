@@ -1,6 +1,7 @@
 """G01 to G10: seals that other gateways lose, damage, forge, or send to a provider that cannot read them."""
 
 import asyncio
+import base64
 import json
 import re
 from itertools import permutations
@@ -136,7 +137,7 @@ def test_g03_a_signature_on_a_text(front, loses, stream):
     assert "15 * 23 = 345." in json.dumps(turn)
 
 
-def resumed(body):
+def resumed(body, placeholder=SKIP):
     """A body as `gemini --resume` writes it: no thoughts, no signatures, each result twice, another context."""
     body["systemInstruction"] = {"parts": [{"text": "This is the Gemini CLI, resumed."}]}
     for content in body["contents"]:
@@ -144,14 +145,22 @@ def resumed(body):
         for part in content["parts"]:
             if part.get("thought"):
                 continue
-            sent = {**part, "thoughtSignature": SKIP} if "thoughtSignature" in part else part
+            sent = {**part, "thoughtSignature": placeholder} if "thoughtSignature" in part else part
             parts += [sent, sent] if "functionResponse" in part else [sent]
         content["parts"] = parts
     return body
 
 
+BYPASSES = [
+    spelled
+    for word in (SKIP, "context_engineering_is_the_way_to_go")
+    for spelled in (word, base64.b64encode(word.encode()).decode())
+]
+
+
+@pytest.mark.parametrize("placeholder", BYPASSES)
 @STREAMED
-def test_g04_the_real_signature_in_place_of_the_bypass(stream):
+def test_g04_the_real_signature_in_place_of_the_bypass(stream, placeholder):
     """G04. Gemini CLI resumes a session with the bypass value on every part; Gemini gets the real signatures.
 
     Elsewhere: the bypass value is sent always, also where the signature was seen, and quality drops without a word
@@ -163,7 +172,7 @@ def test_g04_the_real_signature_in_place_of_the_bypass(stream):
     client = loop(served, "gemini", BEHIND["gemini"], stream=stream)
     history = [*client.history, iv.user(ASKED)]
     path, body = body_of("gemini", BEHIND["gemini"], history, stream=stream, tools=TOOLS)
-    reply = asyncio.run(served.call("POST", path, resumed(body)))
+    reply = asyncio.run(served.call("POST", path, resumed(body, placeholder)))
     assert "15 * 23 = 345." in read(reply, "gemini").text
     known = [seal for answer in served.upstream.answers[:3] for part in answer.parts for seal in seals(part.origin and part.origin.block)]  # fmt: skip
     assert known == seals(served.upstream.requests[-1])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Thinking, ToolResult
-from innervoice.wire.gemini.replay import SKIP
+from innervoice.wire.gemini.replay import is_placeholder
 
 __all__ = [
     "RenamedCalls",
@@ -94,7 +94,7 @@ def _sorted(value: Any) -> Any:
 
 
 def seals_of(part: Part) -> Iterator[str]:
-    """The seals in the wire block of a part; the placeholder that Gemini CLI writes for a lost one does not count.
+    """The seals in the wire block of a part; the placeholders that programs write for a lost one do not count.
 
     The id of an item counts only where nothing else is sealed: some programs leave it out, and the host does not need it.
     """
@@ -104,7 +104,7 @@ def seals_of(part: Part) -> Iterator[str]:
         value: Any = origin.block if origin else None
         for name in path.split("."):
             value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, str) and value and value != SKIP:
+        if isinstance(value, str) and value and not is_placeholder(value):
             yield value
 
 

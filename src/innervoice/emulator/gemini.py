@@ -10,7 +10,8 @@ from innervoice.canon.parts import Part
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.wire.gemini.rules import SKIPS, signature_of
+from innervoice.wire.gemini.replay import is_placeholder
+from innervoice.wire.gemini.rules import signature_of
 from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
@@ -36,7 +37,7 @@ def check_signatures(call: EmulatedCall, contents: list[dict[str, Any]]) -> Iter
     for content in contents:
         for part in map(as_dict, as_list(content.get("parts"))):
             signature = signature_of(part)
-            if signature is None or signature in SKIPS:
+            if signature is None or is_placeholder(signature):
                 continue
             claims = call.claims(signature)
             name = as_dict(part.get("functionCall")).get("name")

@@ -13,7 +13,7 @@ from innervoice.canon.response import Response
 from innervoice.emulator.call import EmulatedCall, ServerMemory
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.wire.gemini.rules import SKIPS
+from innervoice.wire.gemini.replay import is_placeholder
 from innervoice.wire.interactions import DIALECT
 from innervoice.wire.interactions.read import InteractionsReader
 from innervoice.wire.interactions.rules import INVALID, results_in
@@ -76,7 +76,7 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
         yield from _unanswered(stored_before["items"], steps)
     for step in steps:
         signature = step.get("signature")
-        if not signature or signature in SKIPS:
+        if not signature or is_placeholder(signature):
             continue
         claims = call.claims(signature)
         if not claims or claims["account"] != call.account or claims["step"] != step.get("type"):

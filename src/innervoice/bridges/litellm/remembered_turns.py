@@ -23,7 +23,7 @@ from innervoice.bridges.litellm.message_fields import (
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.catalog.lookup import host_of
-from innervoice.wire.gemini.replay import SKIP
+from innervoice.wire.gemini.replay import PLACEHOLDERS
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = ["MEMORY", "Continuation", "caller_of", "continued"]
@@ -101,7 +101,7 @@ def _is_sealed(message: dict[str, Any], known: Message) -> bool:
         or any(message.get(name) for name in _SEALED)
         or any(fields.get(name) for name in _FIELDS)
         or any(
-            _signature(as_dict(call)) not in (None, SKIP, thought_signature(stored_call))
+            _signature(as_dict(call)) not in (None, *PLACEHOLDERS, thought_signature(stored_call))
             for call, stored_call in calls
         )
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
+from typing import Any
 
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Thinking, ToolCall
@@ -11,12 +13,28 @@ from innervoice.wire.gemini import DIALECT
 from innervoice.wire.replay import Replay
 from innervoice.wire.write import block_of, input_of
 
-__all__ = ["REPLAY", "SKIP"]
+__all__ = ["PLACEHOLDERS", "REPLAY", "SKIP", "is_placeholder"]
 
 SKIP = "skip_thought_signature_validator"
 """What Gemini accepts in place of a signature (ai.google.dev, thought signatures, read 2026-11-15)."""
+_WORDS = (SKIP, "context_engineering_is_the_way_to_go")
+PLACEHOLDERS = frozenset(
+    spelled
+    for word in _WORDS
+    for spelled in (
+        word,
+        b64encode(word.encode()).decode(),
+        b64encode(word.encode()).decode().rstrip("="),
+    )
+)
+"""Values that programs write where they lost a signature, plain and in base64 (litellm, pydantic-ai): no model sealed anything with them."""
 _SIGNATURE = "thoughtSignature"
 _VERSION = re.compile(r"gemini-(\d+)")
+
+
+def is_placeholder(seal: Any) -> bool:
+    """Whether a value only stands for a signature that was lost."""
+    return isinstance(seal, str) and seal in PLACEHOLDERS
 
 
 class _GeminiReplay(Replay):

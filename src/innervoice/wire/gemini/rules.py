@@ -11,6 +11,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.target import Target
+from innervoice.wire.gemini.replay import is_placeholder
 from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
@@ -18,7 +19,6 @@ from innervoice.wire.rules import refused, turns_of
 from innervoice.wire.shapes import Misfit, Named, Words, bracketed, refusals
 
 __all__ = [
-    "SKIPS",
     "current_turn",
     "needs_signatures",
     "problems",
@@ -27,12 +27,6 @@ __all__ = [
     "signed_steps",
 ]
 
-SKIPS = (
-    "skip_thought_signature_validator",
-    "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I=",
-    "context_engineering_is_the_way_to_go",
-)
-"""Values that are accepted in place of a signature, in plain text and in base64."""
 MOST_CANDIDATES = 8
 _LONG = 40
 """For longer histories the API says only that something is wrong (xesws/socrates-pen 0.23.1; the number is ours)."""
@@ -164,7 +158,7 @@ def _answered(contents: list[dict[str, Any]]) -> Iterator[Refusal]:
 
 
 def _signature(signature: Any, number: int) -> Iterator[Refusal]:
-    if signature is None or signature in SKIPS:
+    if signature is None or is_placeholder(signature):
         return
     try:
         text = str(signature).translate(str.maketrans("-_", "+/")).rstrip("=")

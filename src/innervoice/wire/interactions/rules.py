@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.canon.target import Target
-from innervoice.wire.gemini.rules import SKIPS, needs_signatures
+from innervoice.wire.gemini.replay import is_placeholder
+from innervoice.wire.gemini.rules import needs_signatures
 from innervoice.wire.interactions.serve import steps_of
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
@@ -63,7 +64,7 @@ def _signature(step: dict[str, Any], number: int) -> Iterator[Refusal]:
     signature = step.get("signature")
     if step.get("type") == "thought" and not signature:
         yield INVALID
-    if not signature or signature in SKIPS:
+    if not signature or is_placeholder(signature):
         return
     try:
         text = str(signature).translate(str.maketrans("-_", "+/")).rstrip("=")
