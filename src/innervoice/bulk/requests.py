@@ -14,7 +14,7 @@ from innervoice.bulk.needs import column
 from innervoice.bulk.schema import Batch, Column, Step
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError, UsageError
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 
 __all__ = ["requests"]
 

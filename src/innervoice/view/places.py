@@ -17,8 +17,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
-from innervoice.sources.finding import FoundPaths
-from innervoice.sources.opening import Source, reader_names, reader_of
+from innervoice.sources.opening import FoundPaths, Source, reader_names, reader_of
 from innervoice.sources.reader import Reader
 from innervoice.view.ids import full_id
 from innervoice.view.row_types import SourceItem, SourceList

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 import innervoice as iv
-from innervoice.sessions.foreign import history_from
-from sessions.langchain_messages import (
+from innervoice.sources.stored import history_from
+from sources.langchain_messages import (
     CLAUDE,
     FORMS,
     TEXT,

@@ -9,12 +9,17 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
-from innervoice.repairing.transcripts import lint_session, repair_session
-from innervoice.sessions.foreign import history_from
+from innervoice.sources import repairs
+from innervoice.sources.repairs import lint_session
+from innervoice.sources.stored import history_from
 from innervoice.wire.dialects import rules_of
 
 CLAUDE = "anthropic/claude-opus-4-6"
 CODEX = "openai/gpt-5.6"
+
+
+def repair_session(data, target):
+    return repairs.repair_session(history_from(data).session, target)
 
 
 def dumped(line):

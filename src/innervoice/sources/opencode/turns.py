@@ -15,8 +15,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.response import Failure
 from innervoice.canon.usage import Usage
-from innervoice.sources.answers import answer_from
-from innervoice.sources.conversation import Mark, Turn
+from innervoice.sources.conversation import Mark, Turn, seconds_of
 from innervoice.sources.native_turns import (
     UNSEALED,
     Author,
@@ -25,10 +24,10 @@ from innervoice.sources.native_turns import (
     Said,
     Seals,
     Thought,
+    answer_from,
     author_of,
     parts_from,
 )
-from innervoice.sources.turns import seconds_of
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE

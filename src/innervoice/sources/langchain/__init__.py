@@ -1,4 +1,4 @@
-"""LangChain messages -> messages, with the position of each part in the stored data.
+"""LangChain messages -> messages, with the position of each part in the stored data; and the repair of such a list.
 
 They are stored in three forms: as `messages_to_dict` returns them (`type` and `data`), as `dumpd` does (`lc`, `id`
 and `kwargs`), and flat (`model_dump`, LangGraph's server). The members are the same.
@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.words import role_of
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.errors import DecodeError
-from innervoice.sessions.langchain_blocks import is_withdrawn, parts_of, plain_part
+from innervoice.planning.turns import UNANSWERED
+from innervoice.sources.langchain.blocks import is_withdrawn, parts_of, plain_part
+from innervoice.sources.repairs import Change, mend
 from innervoice.wire.anthropic import DIALECT as ANTHROPIC
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named, dialect_of, reader_of
@@ -36,6 +38,7 @@ __all__ = [
     "members_of",
     "read_langchain",
     "read_message",
+    "repair_langchain",
 ]
 
 _TYPES = {"human", "ai", "system", "tool", "function", "chat", "remove"}
@@ -274,3 +277,99 @@ def _standard_file(block: dict[str, Any], kind: str) -> Media | None:
 
 
 CONTENT = _Content(DEFAULT, _read_block)
+
+
+# ---- A list of LangChain messages -> the same list, as a target accepts it, in the form in which it was stored.
+
+
+def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str]]:
+    """The repaired list, and a line of text for each change."""
+    read = [read_message(item) for item in items]
+    changes = mend([message for message, _ in read], target)
+    by_message: dict[int, list[Change]] = {}
+    for change in changes:
+        by_message.setdefault(change.message, []).append(change)
+    written: list[Any] = []
+    for number, item in enumerate(items):
+        own = by_message.get(number, [])
+        message, spots = read[number]
+        repaired = _changed(item, message, spots, own) if own else item
+        if repaired is not None:
+            written.append(repaired)
+        written += [
+            _result_message(item, message.parts[change.part or 0], change.id)
+            for change in own
+            if change.step == "answered"
+        ]
+    return written, [change.described(f"message {change.message}") for change in changes]
+
+
+def _changed(
+    item: dict[str, Any], message: Message, spots: list[MemberPosition], changes: list[Change]
+) -> dict[str, Any] | None:
+    """The message without the removed parts and with new ids; None if no part is left."""
+    gone = {change.part for change in changes if change.step == "removed"}
+    dropped = {spots[part] for part in gone if part is not None}
+    if None in gone or dropped.issuperset(spots):
+        return None
+    members = members_of(item)
+    repaired = dict(members)
+    if isinstance(repaired.get("content"), list):
+        repaired["content"] = [
+            block
+            for number, block in enumerate(repaired["content"])
+            if MemberPosition("content", number) not in dropped
+        ]
+    if MemberPosition("additional_kwargs") in dropped:
+        extra = repaired["additional_kwargs"]
+        repaired["additional_kwargs"] = {key: extra[key] for key in extra if key not in FIELDS}
+    for change in changes:
+        if change.step == "renamed" and change.part is not None:
+            repaired = _renamed(repaired, message.parts[change.part], change.id)
+    if repaired == members:
+        return item
+    form = next((name for name in ("kwargs", "data") if item.get(name) is members), None)
+    return {**item, form: repaired} if form else repaired
+
+
+def _renamed(members: dict[str, Any], part: Part, name: str) -> dict[str, Any]:
+    """The members with another id for a call or result, wherever the id occurs."""
+    if isinstance(part, ToolResult):
+        return {**members, "tool_call_id": name}
+    assert isinstance(part, ToolCall)
+    renamed = dict(members)
+    for member in ("tool_calls", "invalid_tool_calls", "content"):
+        if isinstance(renamed.get(member), list):
+            renamed[member] = [_under(entry, part.id, name) for entry in renamed[member]]
+    extra = as_dict(renamed.get("additional_kwargs"))
+    if not renamed.get("tool_calls") and isinstance(extra.get("tool_calls"), list):
+        calls = [_under(entry, part.id, name) for entry in extra["tool_calls"]]
+        renamed["additional_kwargs"] = {**extra, "tool_calls": calls}
+    return renamed
+
+
+def _under(entry: Any, old: str, name: str) -> Any:
+    for key in ("id", "call_id"):
+        if isinstance(entry, dict) and entry.get(key) == old:
+            return {**entry, key: name}
+    return entry
+
+
+def _result_message(item: dict[str, Any], call: Part, name: str) -> dict[str, Any]:
+    """A message with a result, in the form of the message with the call."""
+    members: dict[str, Any] = {
+        "content": UNANSWERED,
+        "additional_kwargs": {},
+        "response_metadata": {},
+        "type": "tool",
+        "name": getattr(call, "name", None),
+        "id": None,
+        "tool_call_id": name,
+        "artifact": None,
+        "status": "error",
+    }
+    if item.get("lc") == 1:
+        path = [*as_list(item.get("id"))[:-1], "ToolMessage"]
+        others = {key: value for key, value in members.items() if value not in (None, {})}
+        return {"lc": 1, "type": "constructor", "id": path, "kwargs": others}
+    return {"type": "tool", "data": members} if isinstance(item.get("data"), dict) else members

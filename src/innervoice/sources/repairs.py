@@ -7,17 +7,21 @@ must change are edited; the list says which. The plan decides, as for `repair`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Decision, Place
+from innervoice.planning.lint import Problem, lint
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import Plan, planned
+from innervoice.sources.transcripts import LinePosition, SessionFile, SessionTurn
+from innervoice.wire.json_access import as_dict
 
-__all__ = ["NEXT", "Change", "mend"]
+__all__ = ["NEXT", "Change", "lint_session", "mend", "repair_session"]
 
 NEXT = user("(the next user message)")
 """Appended to a history that continues, so that the plan sees it as the part before the next user message."""
@@ -173,3 +177,102 @@ def _name(part: Part) -> str:
             return part.call_id
         case _:
             return ""
+
+
+# ---- A session file -> the same file, as a target accepts it.
+#
+# A repair edits the lines that must change, and leaves all others byte for byte. A line that becomes empty is removed,
+# and its children are attached to its parent. A missing result is added on a new line after the last line of the
+# message with the call, and the children of that line are attached to the new one.
+#
+# A session continues with the next message of its user, and is judged as the history before that message.
+
+
+def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
+    """The problems of the next request, each with its line number."""
+    problems = [
+        (thread.line_of(problem.message, problem.part), problem)
+        for thread in session.threads
+        for problem in lint([*thread.messages, NEXT], target)
+    ]
+    return sorted(problems, key=lambda pair: pair[0])
+
+
+def repair_session(session: SessionFile, target: str) -> tuple[bytes, list[str]]:
+    """The repaired file, and a line of text for each change."""
+    edits = _Edits(session)
+    described: list[tuple[int, str]] = []
+    for thread in session.threads:
+        for change in mend(thread.messages, target, goes_on=True):
+            line = thread.line_of(change.message, change.part)
+            text = change.described(f"line {line}")
+            if edits.note(thread.turns[change.message], change):
+                described.append((line, text))
+    described.sort(key=lambda pair: pair[0])
+    return edits.written(), [text for _, text in described]
+
+
+class _Edits:
+    """Collects the changes of the lines of a session, and applies them at the end."""
+
+    def __init__(self, session: SessionFile) -> None:
+        self._session = session
+        self._gone: dict[int, set[int | None]] = {}
+        self._names: dict[int, dict[int | None, str]] = {}
+        self._answers: dict[int, list[tuple[SessionTurn, ToolCall, str]]] = {}
+
+    def note(self, turn: SessionTurn, change: Change) -> bool:
+        """Adds a change; False for a duplicate, which occurs if several parts are one item."""
+        if change.part is None:
+            spots = [LinePosition(line, None) for line in turn.lines]
+        else:
+            spots = [turn.spots[change.part]]
+        if change.step == "removed":
+            is_gone = all(spot.block in self._gone.get(spot.line, ()) for spot in spots)
+            for spot in spots:
+                self._gone.setdefault(spot.line, set()).add(spot.block)
+            return not is_gone
+        if change.step == "renamed":
+            self._names.setdefault(spots[0].line, {})[spots[0].block] = change.id
+            return True
+        assert change.part is not None
+        call = turn.message.parts[change.part]
+        assert isinstance(call, ToolCall)
+        self._answers.setdefault(turn.lines[0], []).append((turn, call, change.id))
+        return True
+
+    def written(self) -> bytes:
+        """The file with all changes."""
+        entries = [as_dict(line.entry) for line in self._session.lines]
+        form = self._session.format
+        changed: dict[int, dict[str, Any] | None] = {
+            number: form.edited(
+                entries[number], self._gone.get(number, set()), self._names.get(number, {})
+            )
+            for number in {*self._gone, *self._names}
+        }
+        added: dict[int, list[dict[str, Any]]] = {}
+        for answers in self._answers.values():
+            last = max(
+                line for line in answers[0][0].lines if changed.get(line, entries) is not None
+            )
+            before = entries[last]
+            for _, call, name in answers:
+                before = form.answered(before, name, call)
+                added.setdefault(last, []).append(before)
+        form.relink(entries, changed, added)
+        return b"".join(self._pieces(changed, added))
+
+    def _pieces(
+        self, changed: dict[int, dict[str, Any] | None], added: dict[int, list[dict[str, Any]]]
+    ) -> Iterator[bytes]:
+        for number, line in enumerate(self._session.lines):
+            entry = changed.get(number)
+            new = [dump_json(line_added) for line_added in added.get(number, ())]
+            if number not in changed:
+                new.insert(0, line.text)
+            elif entry is not None:
+                new.insert(0, dump_json(entry))
+            if new:
+                # The last line of a file may lack a line ending, but not one that is followed by another.
+                yield (line.ending or b"\n").join(new) + line.ending

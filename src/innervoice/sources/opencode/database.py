@@ -18,10 +18,9 @@ from weakref import finalize
 
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
-from innervoice.sources.conversation import Conversation
-from innervoice.sources.opencode_turns import StoredMessage, turns_of
+from innervoice.sources.conversation import Conversation, seconds_of
+from innervoice.sources.opencode.turns import StoredMessage, turns_of
 from innervoice.sources.reader import Data, Entry, Opened, Trouble
-from innervoice.sources.turns import seconds_of
 from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["MAGIC", "has_tables", "open_database"]

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from innervoice.repairing.langchain import repair_langchain
-from innervoice.sessions.foreign import history_from
-from sessions.langchain_messages import (
+from innervoice.sources.langchain import repair_langchain
+from innervoice.sources.stored import history_from
+from sources.langchain_messages import (
     CLAUDE,
     FORMS,
     TEXT,

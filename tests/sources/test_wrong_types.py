@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 from planning.conversations import SOURCES
 
 ODD = [None, True, 3, 2.5, "x", "", [], ["x"], [None], [[]], {}, {"type": {}}, {"x": ["y"]}]
