@@ -12,24 +12,20 @@ from typing import Any, TypeVar
 
 import click
 
-from innervoice.bulk.dividing import REJECTED, Divider
 from innervoice.bulk.files import FORMATS
-from innervoice.bulk.filtering import Filter, parse_filter
+from innervoice.bulk.filtering import REJECTED, Divider, Filter, parse_filter
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.history_rules import HISTORY
+from innervoice.bulk.layouts import ReadOptions
 from innervoice.bulk.maps import step_names, steps_for, steps_named
-from innervoice.bulk.options import ReadOptions
-from innervoice.bulk.output import Output
-from innervoice.bulk.overlaps import check_apart, check_stream
-from innervoice.bulk.report.counting import tally
-from innervoice.bulk.report.lines import render_lines
-from innervoice.bulk.report.page import GENERATOR, render_page
+from innervoice.bulk.output import Output, check_apart, check_stream
+from innervoice.bulk.report.page import GENERATOR, render_lines, render_page
+from innervoice.bulk.report.tallies import tally
 from innervoice.bulk.requests import requests as join_requests
 from innervoice.bulk.rows import schema_columns
-from innervoice.bulk.running import Result, run
+from innervoice.bulk.running import Result, read, run, write_lines
 from innervoice.bulk.schema import Step
 from innervoice.bulk.secrets import secrets
-from innervoice.bulk.streaming import read, write_lines
 from innervoice.bulk.training.examples import examples_form, recipe
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
 from innervoice.bulk.training.templates import load_template

@@ -13,7 +13,7 @@ Types of parts: text, reasoning, tool (a call with its result), file, step-start
 `metadata` of a part has, by the name of the provider, the values that must be sent back: anthropic.signature or .redactedData, openai.itemId and
 .reasoningEncryptedContent, google.thoughtSignature, bedrock.signature, openrouter.reasoning_details. A session with a parent belongs to a subagent.
 
-The database is never written: see `sources/opencode_database.py`.
+The database is never written: see `database.py`.
 """
 
 from __future__ import annotations

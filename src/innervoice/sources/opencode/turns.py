@@ -1,6 +1,6 @@
 """Messages and parts of opencode -> turns.
 
-Their content is described in `sources/opencode.py`. A message of the model may have several steps (requests), each between a `step-start` and a
+Their content is described in `__init__.py`. A message of the model may have several steps (requests), each between a `step-start` and a
 `step-finish`; each step is a turn, followed by a turn with the results of its calls. Parts for opencode's own use (snapshots, patches) are not part
 of the conversation.
 """
