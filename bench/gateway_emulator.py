@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any, Self
 
 from innervoice.emulator.core import Emulator, Reply
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 
 class StrictEmulator:

@@ -193,6 +193,15 @@ from innervoice.files import (
 from innervoice.folding import (
     fold as fold,
 )
+from innervoice.histories import (
+    lint as lint,
+)
+from innervoice.histories import (
+    plan as plan,
+)
+from innervoice.histories import (
+    repair as repair,
+)
 from innervoice.planning.encode import (
     decode_request as decode_request,
 )
@@ -202,20 +211,11 @@ from innervoice.planning.encode import (
 from innervoice.planning.lint import (
     Problem as Problem,
 )
-from innervoice.planning.lint import (
-    lint as lint,
-)
 from innervoice.planning.plan import (
     Decision as Decision,
 )
 from innervoice.planning.plan import (
     Plan as Plan,
-)
-from innervoice.planning.plan import (
-    plan as plan,
-)
-from innervoice.planning.repair import (
-    repair as repair,
 )
 from innervoice.planning.trim import (
     trim as trim,

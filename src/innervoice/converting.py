@@ -20,7 +20,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.decoding import decode
 from innervoice.errors import UsageError
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 from innervoice.wire.dialects import (
     DIALECTS,
     HISTORY_MEMBERS,

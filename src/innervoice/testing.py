@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 __all__ = ["EmulatorServer", "innervoice_emulator"]
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gateway.witness import Witness, reasoning_is_at_home, reasoning_is_back
 from innervoice.canon.parts import ToolResult
-from innervoice.cli.clients import ClientTarget, clients
+from innervoice.cli.run import ClientTarget, clients
 from innervoice.client.embedded import embedded_async_http
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls

@@ -6,7 +6,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.bridges.chat_turns import ChatTurns, with_sent_ids
-from innervoice.bridges.relay import Relay
+from innervoice.bridges.sdk import Relay
 
 QUESTION = {"role": "user", "content": "Which?"}
 URL = "https://api.deepseek.com/chat/completions"

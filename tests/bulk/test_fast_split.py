@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from bulk.texts import FINISHES, MARKUP, PIECES, drawn
 from inline.cases import CASES
-from innervoice.bulk.fast_split import TextSplitter
-from innervoice.bulk.marker_scan import scan
+from innervoice.bulk.fast_split import TextSplitter, scan
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS
 from innervoice.inline.vocabulary import vocabulary

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bulk.batches import message, row
-from innervoice.bulk.language import SCRIPTS, language, script_of, scripts_of
+from innervoice.bulk.stats import SCRIPTS, language, script_of, scripts_of
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from bulk.batches import message, row
-from innervoice.bulk.costs import Price, cost
-from innervoice.bulk.stats import estimated_tokens, stats
+from innervoice.bulk.stats import Price, cost, estimated_tokens, stats
 from innervoice.errors import UsageError
 
 

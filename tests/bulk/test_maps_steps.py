@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bulk.batches import row, rows, sliced
-from innervoice.bulk.costs import Price, cost
 from innervoice.bulk.filtering import parse_filter
 from innervoice.bulk.maps import MAPS, steps_for, steps_named
 from innervoice.bulk.schema import COLUMNS
 from innervoice.bulk.secrets import secrets
+from innervoice.bulk.stats import Price, cost
 from innervoice.errors import UsageError
 
 # The public prices are another package.

@@ -485,7 +485,7 @@ def divided(batch):
 def test_killed_at_any_moment_there_is_a_whole_result(folder, place, exchange, monkeypatch):
     """Before each change of a file: the old result or the new one is there, and the same run again gives the new one."""
     if not exchange:
-        monkeypatch.setattr("innervoice.bulk.swapping.exchange", lambda one, other: False)
+        monkeypatch.setattr("innervoice.bulk.output.exchange", lambda one, other: False)
     even = [[f"{word} {n}" for n in range(0, 8, 2)] for word in ("one", "two")]
     bulk.run("me.jsonl", "first" + place[3:], piece_bytes=300, divide=divided)
 

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bulk.batches import row, rows, sliced
 from innervoice.bulk.maps import steps_named
-from innervoice.bulk.report.lines import render_lines
-from innervoice.bulk.report.page import render_page
+from innervoice.bulk.report.page import render_lines, render_page
 from innervoice.bulk.report.tallies import Histogram, Tallies
 
 HOSTILE = '</pre><script>alert(1)</script><img src=x onerror="alert(1)">\x1b]0;owned\x07\u202egnp'

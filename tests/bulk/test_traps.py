@@ -11,7 +11,7 @@ from bulk.batches import message, row
 from bulk.conversations import conversations
 from bulk.templates import DEEPSEEK, GPT_OSS, QWEN3, TEMPLATES
 from innervoice import bulk
-from innervoice.bulk.dividing import Divider
+from innervoice.bulk.filtering import Divider
 from innervoice.bulk.training.examples import recipe, to
 from innervoice.bulk.training.targets import FAMILIES
 from innervoice.bulk.training.templates import (

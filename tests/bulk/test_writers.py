@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from bulk.batches import message, row, sliced
 from bulk.conversations import conversations
-from innervoice.bulk.dividing import Divider
-from innervoice.bulk.filtering import parse_filter
+from innervoice.bulk.filtering import Divider, parse_filter
 from innervoice.bulk.history_rules import (
     HISTORY,
     by_rule,

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from cli.runs import run
-from repairing.test_transcripts import codex, file_of, poisoned
-from sessions.langchain_messages import as_constructor, conversation
+from sources.langchain_messages import as_constructor, conversation
+from sources.test_transcripts import codex, file_of, poisoned
 from wire.fixtures import ANSWERS
 
 CLAUDE = ANSWERS[0].whole["content"]

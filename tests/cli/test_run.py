@@ -18,7 +18,7 @@ from cli.test_serve import Serve
 from cli.test_talking import NO_KEYS
 from innervoice.canon.usage import Cost, Usage
 from innervoice.cli import run_summary
-from innervoice.cli.clients import ClientTarget, clients
+from innervoice.cli.run import ClientTarget, clients
 from innervoice.gateway.report import Report
 from innervoice.sources.opening import open_source
 from innervoice.wire.dialects import dialect_named

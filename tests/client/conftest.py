@@ -3,7 +3,7 @@
 import pytest
 
 from client.harness import KINDS
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 
 @pytest.fixture(params=KINDS)

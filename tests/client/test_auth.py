@@ -14,8 +14,8 @@ from client.faulty import whole
 from client.harness import KEY
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.client import auth as cloud_credentials
+from innervoice.client.auth import AwsKeys, signature_headers
 from innervoice.client.base_urls import base_url_of
-from innervoice.client.sigv4 import AwsKeys, signature_headers
 
 BODY = whole()[0].partition(b"\r\n\r\n")[2]
 EXAMPLE = AwsKeys("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY")

@@ -7,7 +7,7 @@ import pytest
 import innervoice as iv
 from client.harness import VERBS, ask, stream
 from innervoice.emulator import Emulator
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 MODELS = [
     "anthropic/claude-sonnet-4-5",

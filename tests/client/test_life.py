@@ -15,7 +15,7 @@ import innervoice as iv
 from client.faulty import FRAMES, SILENCE, THOUGHT, WORDS, Faulty, chunk, head, stream, whole
 from client.harness import KEY, no_busy_connections
 from innervoice.client.aio import AsyncEvents
-from innervoice.client.options import RequestFields
+from innervoice.client.settings import RequestFields
 from innervoice.client.sync import Events
 
 MODEL = "deepseek/deepseek-v4"

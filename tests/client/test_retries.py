@@ -20,7 +20,7 @@ from client.faulty import (
     whole,
 )
 from client.harness import KEY, VERBS
-from innervoice.client.retry import Backoff, is_transient, retry_after
+from innervoice.client.error_mapping import Backoff, is_transient, retry_after
 
 BUSY = {"error": {"type": "rate_limit_error", "message": "slow down"}}
 FINE = {"ask": whole(), "stream": stream(*FRAMES)}

@@ -13,7 +13,7 @@ import innervoice as iv
 from cli.runs import run
 from field.situations import completion, noted, read_both_ways
 from innervoice.bridges import sdk
-from innervoice.bridges.relay import Relay
+from innervoice.bridges.sdk import Relay
 from innervoice.emulator import emulated_client
 from planning.table import cases
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import innervoice as iv
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 from innervoice.wire.dialects import DIALECTS
 from planning.conversations import SOURCES, request_from
 from planning.test_matrix import HOME, TARGETS

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from innervoice.show.sanitize import sanitize
+from innervoice.show.forms import sanitize
 
 UNCHANGED = [
     "It is **345**, 1 < 2 and 3 > 2.",

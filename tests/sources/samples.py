@@ -7,8 +7,8 @@ from base64 import b64encode
 from typing import Any
 
 import innervoice as iv
-from repairing.test_transcripts import Session, calls, codex, file_of, gave, poisoned, thinks
-from sessions.langchain_messages import as_constructor, conversation
+from sources.langchain_messages import as_constructor, conversation
+from sources.test_transcripts import Session, calls, codex, file_of, gave, poisoned, thinks
 from wire.fixtures import ANSWERS
 from wire.streams import sse
 

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from repairing.test_transcripts import Session, dumped
 from sources.samples import CHAT
+from sources.test_transcripts import Session, dumped
 
 SIZE = 200 << 20
 MOST = 150 << 20

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.errors import DecodeError
-from innervoice.sources.beginning import first_values
+from innervoice.sources.json_lines import first_values
 from innervoice.sources.opening import READERS, _readers, open_source
 from innervoice.sources.reader import Data
 from sources.samples import SAMPLES

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from innervoice.sources import session_index
+from innervoice.sources import transcripts
 from innervoice.sources.opening import open_source, paths_in
-from repairing.test_transcripts import Session, calls, file_of, thinks
 from sources.samples import claude_session, codex_session
+from sources.test_transcripts import Session, calls, file_of, thinks
 
 
 def table(conversation):
@@ -174,8 +174,8 @@ def test_a_large_session_is_shown_in_pieces(kind, monkeypatch):
             lines.append({"type": "response_item", "payload": {"type": "message", "role": role, "content": content}})  # fmt: skip
     data = session.data if kind == "claude-code" else file_of(lines)
     (whole,) = open_source(data).conversations()
-    monkeypatch.setattr(session_index, "LARGE", 1000)
-    monkeypatch.setattr(session_index, "_PIECE", 1000)
+    monkeypatch.setattr(transcripts, "LARGE", 1000)
+    monkeypatch.setattr(transcripts, "_PIECE", 1000)
     source = open_source(data)
     pieces = list(source.conversations())
 

@@ -5,7 +5,7 @@ import json
 from typing import NamedTuple
 
 from innervoice.view.app import create_app
-from innervoice.view.settings import Settings
+from innervoice.view.guard import Settings
 
 __all__ = ["COOKIE", "TOKEN", "Answer", "app_of", "call", "get"]
 

@@ -6,8 +6,7 @@ import subprocess
 import pytest
 
 from innervoice.errors import UsageError
-from innervoice.view.assets import asset, names
-from innervoice.view.export import bundled
+from innervoice.view.export import asset, bundled, names
 
 NODE = shutil.which("node")
 

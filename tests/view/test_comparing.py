@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.view.comparing import request_diff, turn_diff
-from innervoice.view.diffing import diff_lines
+from innervoice.view.plans import diff_lines
 from view.samples import answered, conversation, emulated, hand_made, seals_of, thinker, turn
 
 

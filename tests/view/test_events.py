@@ -7,9 +7,9 @@ import time
 import httpx2
 import pytest
 
+from innervoice.view.guard import Settings
 from innervoice.view.library import Library
 from innervoice.view.server import ViewServer
-from innervoice.view.settings import Settings
 from view.listener import Listener, plain
 from view.session_files import session, stream
 

@@ -6,8 +6,8 @@ import pytest
 
 from innervoice.show.policy import Policy
 from innervoice.view.app import create_app
+from innervoice.view.guard import Settings
 from innervoice.view.library import Library
-from innervoice.view.settings import Settings
 from view.calling import app_of, get
 from view.session_files import SEAL, session
 

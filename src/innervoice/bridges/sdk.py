@@ -12,11 +12,36 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from importlib import import_module
 from typing import Any
+from urllib.parse import urlsplit
 
-from innervoice.bridges.relay import Relay, StreamRelay, is_chat
-from innervoice.canon.jsontext import load_json
+from innervoice.bridges.chat_turns import ChatTurns, TurnPosition, with_sent_ids
+from innervoice.canon.events import Event, Finish, PartEnd, TextDelta, ThinkingDelta
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Thinking, is_inline
+from innervoice.canon.request import Request
+from innervoice.canon.response import Response
+from innervoice.canon.rows import Host
+from innervoice.catalog.lookup import all_hosts, host_of
+from innervoice.decoding import StreamDecoder, decode
+from innervoice.errors import InnervoiceError
+from innervoice.frames.frame import Frame
+from innervoice.frames.sse import ServerSentEvents, sse_bytes
+from innervoice.planning.plan import planned
+from innervoice.wire.chat.reasoning import DETAILS, FIELDS
+from innervoice.wire.chat.serve import read_message
+from innervoice.wire.chat.write import write_assistant
+from innervoice.wire.json_access import as_dict, as_list
 
-__all__ = ["async_client", "async_transport", "client", "transport"]
+__all__ = [
+    "Relay",
+    "StreamRelay",
+    "async_client",
+    "async_transport",
+    "client",
+    "is_chat",
+    "transport",
+]
 
 _KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 
@@ -216,3 +241,269 @@ def _headers(answer: Any, length: int | None) -> Iterator[tuple[str, str]]:
                     yield name, str(length)
             case _:
                 yield name, value
+
+
+# ---- Rewrites requests and responses between an SDK and an OpenAI-compatible host. Does no I/O.
+#
+#     request    assistant turns that lost their reasoning get it back, in the field that the host expects
+#     response   reasoning moves to `reasoning_content`, markup is removed from `content`, and the turn is remembered
+#     stream     the same, chunk by chunk
+#
+# A turn is recognized by its visible text or tool calls (`chat_turns.py`), whatever other fields the program keeps. A turn that
+# was never seen here gets an empty reasoning field if the host requires one.
+
+
+_DIALECT = "openai-chat"
+_FIELD = "reasoning_content"
+"""Where programs look for reasoning; other fields of the host stay next to it."""
+
+
+def is_chat(url: str) -> bool:
+    """Whether a URL is that of chat completions."""
+    return urlsplit(url).path.rstrip("/").endswith("/chat/completions")
+
+
+class Relay:
+    """Remembers turns and restores their reasoning; `inline="off"` leaves markup in the text."""
+
+    def __init__(
+        self,
+        provider: str | None = None,
+        *,
+        remembered: int = 10_000,
+        inline: str | None = None,
+    ) -> None:
+        self._provider = provider
+        self._inline = inline
+        self._turns = ChatTurns(remembered)
+
+    # ---- requests --------------------------------------------------------------------------------
+
+    def outgoing(self, url: str, body: bytes, scope: str = "") -> bytes:
+        """The body of a request, with the reasoning of earlier turns restored; `scope` identifies the caller."""
+        value = _object(body)
+        if value is None or not isinstance(value.get("messages"), list):
+            return body
+        host = self._host(url)
+        target = f"{host.id if host else 'custom'}/{value.get('model') or 'unknown'}"
+        recalled = self._turns.recall(value["messages"], scope).messages
+        sent_messages = [message for message, _ in recalled]
+        messages = [
+            _restored(message, turn, target) if _is_turn(message) else message
+            for message, turn in recalled
+        ]
+        return dump_json({**value, "messages": with_sent_ids(sent_messages, messages)})
+
+    # ---- responses -------------------------------------------------------------------------------
+
+    def incoming(
+        self, url: str, model: str | None, body: bytes, *, asked: bytes, scope: str = ""
+    ) -> bytes:
+        """The body of a complete response, with its reasoning in `reasoning_content` and its text without markup.
+
+        `asked` is the body of the request as the program wrote it.
+        """
+        value = _object(body)
+        choices = as_list(value.get("choices")) if value else []
+        if value is None or not choices:
+            return body
+        try:
+            response = decode(value, **self._hints(url, model))
+        except InnervoiceError:
+            return body
+        self.remember(response, self._next_position(asked, scope))
+        first = as_dict(choices[0])
+        given = as_dict(first.get("message"))
+        message = {**given, **_spoken(given, response)}
+        return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
+
+    def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
+        """The same for a streamed response."""
+        decoder = StreamDecoder(**self._hints(url, model))
+        return StreamRelay(self, decoder, self._next_position(asked, scope))
+
+    def remember(self, response: Response, position: TurnPosition) -> None:
+        """Stores a turn for later requests that contain it."""
+        self._turns.keep(position, response.message)
+
+    def _next_position(self, asked: bytes, scope: str) -> TurnPosition:
+        """The position of the response to a request."""
+        messages = as_list((_object(asked) or {}).get("messages"))
+        return self._turns.position(messages, scope)
+
+    def _hints(self, url: str, model: str | None) -> dict[str, Any]:
+        host = self._host(url)
+        return {
+            "provider": host.id if host else None,
+            "model": model,
+            "dialect": _DIALECT,
+            "inline": self._inline,
+        }
+
+    def _host(self, url: str) -> Host | None:
+        """The host: from `provider`, or else from the host name in the URL."""
+        if self._provider:
+            return host_of(self._provider)
+        name = urlsplit(url).hostname
+        return next(
+            (host for host in all_hosts() if urlsplit(host.base_url).hostname == name), None
+        )
+
+
+class StreamRelay:
+    """Rewrites one streamed response."""
+
+    def __init__(self, relay: Relay, decoder: StreamDecoder, position: TurnPosition) -> None:
+        self._relay = relay
+        self._position = position
+        self._decoder = decoder
+        self._framing = ServerSentEvents()
+        self._last: dict[str, Any] = {}
+        self._cut = False
+        """Whether markup was removed and no text has followed it yet."""
+
+    def feed(self, data: bytes) -> bytes:
+        """Bytes from the host -> bytes for the program."""
+        return b"".join(map(self._passed, self._framing.feed(data)))
+
+    def finish(self) -> bytes:
+        """The remaining bytes; also remembers the turn."""
+        passed = b"".join(map(self._passed, self._framing.finish()))
+        return passed + self._ended()
+
+    def close(self) -> None:
+        """Remembers the turn of a stream that is not read to its end."""
+        self._ended()
+
+    def _passed(self, frame: Frame) -> bytes:
+        if frame.data == b"[DONE]":
+            return self._ended() + sse_bytes(frame)
+        chunk = _object(frame.data) if frame.data else None
+        choices = as_list(chunk.get("choices")) if chunk else []
+        if chunk is None or not choices or "delta" not in as_dict(choices[0]):
+            if chunk is not None and self._decoder is not None:
+                self._decoder.feed(chunk)
+            return sse_bytes(frame)
+        events = self._decoder.feed(chunk)
+        self._last = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
+        first = as_dict(choices[0])
+        given = as_dict(first["delta"])
+        delta = {name: item for name, item in given.items() if name != _FIELD}
+        if isinstance(given.get("content"), str):
+            delta["content"] = ""
+        texts = self._said(events)
+        if given.get("refusal"):
+            texts.pop("content", None)  # a refusal is text, but has a member of its own
+        passed = {**first, "delta": {**delta, **texts}}
+        return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
+
+    def _said(self, events: list[Event]) -> dict[str, Any]:
+        """The text and reasoning of events, as members of a delta."""
+        text, thought = "", ""
+        for event in events:
+            match event:
+                case TextDelta():
+                    text += self._begun(event.text)
+                case ThinkingDelta():
+                    thought += event.text
+                case PartEnd(part=Thinking() as part) if is_inline(part):
+                    self._cut = True
+                case _:
+                    pass
+        texts = {"content": text, _FIELD: thought}
+        return {name: value for name, value in texts.items() if value}
+
+    def _begun(self, text: str) -> str:
+        """Text without the blank lines between the markup and the answer."""
+        if self._cut:
+            rest = text.lstrip()
+            self._cut = not rest
+            blank = text[: len(text) - len(rest)]
+            text = blank[blank.rfind("\n") + 1 :] + rest if rest else ""
+        return text
+
+    def _ended(self) -> bytes:
+        """Text that was held back until the end, as one more chunk."""
+        if self._decoder is None:
+            return b""
+        decoder, self._decoder = self._decoder, None  # type: ignore[assignment]
+        events = decoder.finish()
+        finish = events[-1]
+        if isinstance(finish, Finish) and finish.response.parts:
+            self._relay.remember(finish.response, self._position)
+        texts = self._said(events)
+        if not texts:
+            return b""
+        choice = {"index": 0, "delta": texts, "finish_reason": None}
+        return sse_bytes(Frame(dump_json({**self._last, "choices": [choice]})))
+
+
+def _spoken(message: dict[str, Any], response: Response) -> dict[str, Any]:
+    """The members of a message that are replaced; a message without content, such as a refusal, gets none."""
+    spoken: dict[str, Any] = {_FIELD: response.thinking} if response.thinking else {}
+    if message.get("content"):
+        spoken["content"] = response.text or (None if response.tool_calls else "")
+    return spoken
+
+
+def _restored(message: dict[str, Any], known: Message | None, target: str) -> dict[str, Any]:
+    """A turn with the reasoning that the program dropped; reasoning that it kept or edited stays as it is."""
+    if known is None and any(name in message for name in FIELDS):
+        return message
+    if known is not None and not _is_still(message, known):
+        return message
+    request = Request(target, (known or _bare(message),), dialect=_DIALECT)
+    try:
+        fitted = planned(request).plan.messages
+    except InnervoiceError:
+        return message
+    written = write_assistant(fitted[0]) if fitted else {}
+    if known is None:
+        # The turn was never seen here: add only the field that the host requires.
+        return {**message, **{name: written[name] for name in FIELDS if name in written}}
+    fields = {name: message[name] for name in FIELDS if message.get(name)}
+    if _is_edited(message, known, written):
+        fields["content"] = message["content"]
+    return {
+        **message,
+        **{name: item for name, item in written.items() if item is not None},
+        **fields,
+    }
+
+
+def _is_still(message: dict[str, Any], known: Message) -> bool:
+    """Whether the reasoning fields of a message, if any, have the text of the stored turn and no seals of their own."""
+    if message.get(DETAILS):
+        return False
+    texts = [message[name] for name in FIELDS if message.get(name)]
+    thought = _without_blanks(known.thinking or "")
+    return all(isinstance(text, str) and _without_blanks(text) == thought for text in texts)
+
+
+def _is_edited(message: dict[str, Any], known: Message, written: dict[str, Any]) -> bool:
+    """Whether a message has another text than the stored turn; one without a text lost it."""
+    content = message.get("content")
+    if not content or content == written.get("content"):
+        return False
+    text = content if isinstance(content, str) else _bare(message).text
+    return _without_blanks(text) != _without_blanks(known.text)
+
+
+def _without_blanks(text: str) -> str:
+    return "".join(text.split())
+
+
+def _is_turn(message: Any) -> bool:
+    return isinstance(message, dict) and message.get("role") == "assistant"
+
+
+def _bare(message: dict[str, Any]) -> Message:
+    return read_message(message)
+
+
+def _object(body: bytes) -> dict[str, Any] | None:
+    try:
+        value = load_json(body)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

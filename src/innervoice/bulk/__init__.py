@@ -15,10 +15,9 @@ from __future__ import annotations
 
 from innervoice.bulk.arrow import batch_of, mapped, record_batch_of, schema_of, split_arrow
 from innervoice.bulk.finding import Finding, find
-from innervoice.bulk.options import ReadOptions
-from innervoice.bulk.running import Form, Result, run
+from innervoice.bulk.layouts import ReadOptions
+from innervoice.bulk.running import Form, Result, read, run, split_batch
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
-from innervoice.bulk.streaming import read, split_batch
 
 __all__ = [
     "COLUMNS",

@@ -14,7 +14,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.words import finish_reason_of, role_of
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, InnervoiceError, ProviderError
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 
 __all__ = ["RowAnswer", "answers_in"]
 

@@ -11,11 +11,9 @@ from typing import Any, NamedTuple
 from innervoice.bulk.answers import answers_in
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files
-from innervoice.bulk.layouts import Layout, find_layout
-from innervoice.bulk.options import SAMPLE_ROWS, ReadOptions
-from innervoice.bulk.reading import sample_of
+from innervoice.bulk.layouts import SAMPLE_ROWS, Layout, ReadOptions, find_layout
+from innervoice.bulk.reading import as_sessions, sample_of
 from innervoice.bulk.rows import kept_names
-from innervoice.bulk.sessions import as_sessions
 from innervoice.bulk.table import Table
 from innervoice.canon.parts import Thinking
 from innervoice.errors import UsageError

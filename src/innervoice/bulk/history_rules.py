@@ -16,8 +16,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
-from innervoice.bulk.needs import column, rows_in
-from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.views import is_blank
 from innervoice.errors import UsageError

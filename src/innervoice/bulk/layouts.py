@@ -9,13 +9,22 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.schema import COLUMNS
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.value import Value
 from innervoice.errors import InnervoiceError, UsageError
 
-__all__ = ["ASSISTANTS", "KINDS", "Layout", "LayoutKind", "as_messages", "find_layout", "pair_in"]
+__all__ = [
+    "ASSISTANTS",
+    "KINDS",
+    "SAMPLE_ROWS",
+    "Layout",
+    "LayoutKind",
+    "ReadOptions",
+    "as_messages",
+    "find_layout",
+    "pair_in",
+]
 
 
 class Layout(Value, frozen=True, kw_only=True):
@@ -385,7 +394,7 @@ _TAG = re.compile(
 
 KINDS: dict[str, LayoutKind] = {
     "rows": LayoutKind("rows that were split before", _find_rows),
-    # `sessions.py` makes these rows; no file contains them.
+    # `as_sessions` makes these rows; no file contains them.
     "sessions": LayoutKind("sessions of a program, with a row for each answer", lambda _: None),
     "answers": LayoutKind(
         "answers as APIs send them, on their own or in batch files", _find_answers
@@ -399,3 +408,41 @@ KINDS: dict[str, LayoutKind] = {
     "text": LayoutKind("a text with reasoning in it", _find_text),
 }
 """In the order in which they are tried: the most specific first."""
+
+
+# ---- How data is read: which columns, which markup, what is kept of a row. Options that are not set are determined by a sample.
+
+
+SAMPLE_ROWS = 1_000
+"""How many rows are examined to find layout and markup."""
+
+
+class ReadOptions(Value, frozen=True, kw_only=True):
+    """The caller's options for the rows; None leaves it to the sample."""
+
+    messages: str | None = None
+    """The column with a list of messages."""
+    generations: str | None = None
+    """The column with a list of texts."""
+    text: tuple[str, ...] = ()
+    """Columns with a text of the model; several yield a row each."""
+    reasoning: str | None = None
+    """The column with the reasoning; needs `answer` as well."""
+    answer: str | None = None
+    prompt: str | None = None
+    id: str | None = None
+    model_column: str | None = None
+    finish: str | None = None
+    markup: tuple[str, ...] | None = None
+    """Markup to search for in addition to the usual tags; None for the markup of the sample."""
+    model: str | None = None
+    """The model that wrote all texts, as a hint for the splitter."""
+    prefix_open: bool | None = None
+    keep: tuple[str, ...] | None = None
+    """Columns of the rows that are passed on; None for all that are not read."""
+    parts: bool = False
+    """Whether the column `parts` is filled."""
+    whole_prompts: bool = False
+    """Whether the prompt of an answer in a session is the whole conversation before it; otherwise it is the messages since the previous answer."""
+    raw: bool = False
+    """Whether the column `raw` is filled."""

@@ -11,8 +11,7 @@ from functools import partial
 from typing import Any
 
 from innervoice.bulk.loops import words_of
-from innervoice.bulk.needs import column, rows_in
-from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
 
 __all__ = ["copied_share", "final_answer", "leak"]
 

@@ -14,8 +14,7 @@ import re
 from functools import partial
 from typing import NamedTuple
 
-from innervoice.bulk.needs import column
-from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.bulk.schema import Batch, Column, Step, column
 
 __all__ = ["LoopNumbers", "loop_numbers", "loops", "words_of"]
 

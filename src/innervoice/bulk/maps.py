@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from innervoice.bulk.costs import cost
 from innervoice.bulk.filtering import Filter
 from innervoice.bulk.history_rules import keep_last, strip, unroll
-from innervoice.bulk.language import language
 from innervoice.bulk.leak import leak
 from innervoice.bulk.loops import loops
+from innervoice.bulk.running import split_batch
 from innervoice.bulk.schema import COLUMNS, Step
 from innervoice.bulk.secrets import secrets
-from innervoice.bulk.stats import stats
-from innervoice.bulk.streaming import split_batch
+from innervoice.bulk.stats import cost, language, stats
 from innervoice.bulk.training.examples import to
 from innervoice.errors import UsageError
 from innervoice.plugins import plugin, plugin_names

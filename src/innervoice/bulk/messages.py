@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from innervoice.bulk.fast_split import TextSplitter
-from innervoice.bulk.split_text import SplitText
+from innervoice.bulk.fast_split import SplitText, TextSplitter
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult

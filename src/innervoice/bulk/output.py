@@ -11,23 +11,34 @@ What is there already is treated by these rules:
 
 from __future__ import annotations
 
+import ctypes
+import errno
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.bulk import manifest as records
-from innervoice.bulk import swapping
-from innervoice.bulk.files import InputFile
+from innervoice.bulk.files import STANDARD_INPUT, InputFile, is_address
 from innervoice.bulk.schema import REJECTED
 from innervoice.bulk.writing import OUTPUTS, PartFile, Written, hashed_copy, output_format
 from innervoice.errors import UsageError
 
-__all__ = ["Output", "join_parts"]
+__all__ = [
+    "Output",
+    "check_apart",
+    "check_stream",
+    "exchange",
+    "join_parts",
+    "parked_path",
+    "recover",
+    "swap",
+]
 
 _ENDINGS = {
     "jsonl": ".jsonl",
@@ -183,7 +194,7 @@ class Output(NamedTuple):
     def _replacing(self) -> Output:
         """The output whose parts are made beside this folder; raises `UsageError` where that is not possible."""
         folder = self._beside
-        if _is_used(parked := swapping.parked(self._real)):
+        if _is_used(parked := parked_path(self._real)):
             raise UsageError(_not_ours(parked, "nothing there"))
         if _plan_in(folder) is None and _is_used(folder):
             raise UsageError(_not_ours(folder, f"{_STATE}/{_PLAN} in it"))
@@ -252,7 +263,7 @@ class Output(NamedTuple):
         else:
             records.save(self.folder / _MANIFEST, manifest)
             if self.replaces:
-                swapping.swap(self._real, self._beside)
+                swap(self._real, self._beside)
         self._complete_swap()
 
     def _complete_swap(self) -> None:
@@ -261,8 +272,8 @@ class Output(NamedTuple):
             self._put_files()
             return
         folders = self._real, self._beside
-        if any(_has_replaced(swapping.parked(self._real), folder) for folder in folders):
-            swapping.recover(*folders)
+        if any(_has_replaced(parked_path(self._real), folder) for folder in folders):
+            recover(*folders)
         new = records.load_manifest(self.manifest)
         if new is None or _plan_in(self.path) != new["plan"] or not self._is_whole(new):
             return
@@ -405,3 +416,141 @@ def _opened(path: Path, ending: str) -> Any:
     if ending == ".parquet":
         return import_module("pyarrow.parquet").ParquetFile(path, pre_buffer=False)
     return import_module("pyarrow.ipc").open_file(path)
+
+
+# ---- A folder in the place of another one, in one step where the system can do that, so that a killed process leaves one or the other.
+#
+# Elsewhere it takes three: the old folder gets the name that `parked_path` says, the new one its name, and the old one that of the new one. `recover` completes
+# them after a process was killed in between.
+
+
+_HERE = -100  # AT_FDCWD: paths are relative to the working folder
+_SWAP = 2  # RENAME_EXCHANGE of Linux, RENAME_SWAP of macOS
+_UNSUPPORTED = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EXDEV}
+
+
+def swap(old: Path, new: Path) -> None:
+    """Gives two folders each other's names."""
+    if exchange(old, new):
+        return
+    old.rename(parked_path(old))
+    new.rename(old)
+    parked_path(old).rename(new)
+
+
+def recover(old: Path, new: Path) -> None:
+    """Completes a swap that was interrupted; the parked folder exists."""
+    if not old.exists() and new.exists():
+        new.rename(old)
+    parked_path(old).rename(new if old.exists() else old)
+
+
+def parked_path(folder: Path) -> Path:
+    """The name of the old folder for a moment."""
+    return folder.with_name(f".{folder.name}.old")
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchanges two names atomically; returns False where that is not possible."""
+    paths = os.fsencode(one), os.fsencode(other)
+    try:
+        library = ctypes.CDLL(None, use_errno=True)
+        if sys.platform == "darwin":
+            failed = library.renamex_np(*paths, _SWAP)
+        else:
+            failed = library.renameat2(_HERE, paths[0], _HERE, paths[1], _SWAP)
+    except (AttributeError, OSError, TypeError):
+        return False  # a system without such a function
+    if not failed:
+        return True
+    number = ctypes.get_errno()
+    if number in _UNSUPPORTED:
+        return False
+    raise OSError(number, os.strerror(number), str(one))
+
+
+# ---- Whether something that is read would be written over: then nothing is written.
+#
+# Paths are compared by what they lead to: a file has many spellings, symbolic links and hard links.
+
+
+_LOCAL = ("file://", "local://")
+"""What fsspec calls files of this machine."""
+Identity: TypeAlias = tuple[int, int]
+"""Device and inode of a file: the same for all its names."""
+
+
+def check_apart(
+    read: Iterable[str | os.PathLike[str]], written: Iterable[str | os.PathLike[str]]
+) -> None:
+    """Raises `UsageError` if a path that is read is one that is written, or if one of both is in the other."""
+    targets = [(os.fspath(target), Path(target).resolve()) for target in written]
+    taken = {one: name for name, path in targets for one in _identities(path)}
+    for input_path in (os.fspath(path) for path in read):
+        if input_path == STANDARD_INPUT:
+            _check_identity(_stream_identity(sys.stdin), "standard input", taken)
+            continue
+        source = _local_path(input_path)
+        if source is None:
+            continue
+        for name, target in targets:
+            if source == target:
+                raise UsageError(_written_over(input_path, name))
+            if target in source.parents:
+                raise UsageError(f"the input {input_path} is in the output {name}; {_CHOOSE}")
+            if source in target.parents and source.is_dir():
+                raise UsageError(f"the output {name} is in the input {input_path}; {_CHOOSE}")
+        _check_identity(_identity(source), input_path, taken)
+
+
+def check_stream(read: Iterable[str | os.PathLike[str]], stream: Any) -> None:
+    """Raises `UsageError` if a file that is read is the one that a stream writes to: it would never end."""
+    identity = _stream_identity(stream)
+    taken = {identity: "standard output"} if identity else {}
+    for input_path in (os.fspath(path) for path in read):
+        source = None if input_path == STANDARD_INPUT else _local_path(input_path)
+        _check_identity(_identity(source) if source else None, input_path, taken)
+
+
+_CHOOSE = "choose another path for the output"
+
+
+def _written_over(given: str, name: str) -> str:
+    return f"the input {given} would be written over by the output {name}; {_CHOOSE}"
+
+
+def _check_identity(identity: Identity | None, given: str, taken: dict[Identity, str]) -> None:
+    if identity in taken:
+        raise UsageError(_written_over(given, taken[identity]))
+
+
+def _local_path(given: str) -> Path | None:
+    """The path behind all links; None if it is on another machine."""
+    for start in _LOCAL:
+        given = given.removeprefix(start)
+    return None if is_address(given) else Path(given).resolve()
+
+
+def _identities(path: Path) -> Iterator[Identity]:
+    """The identities of a file, or of all files in a folder."""
+    paths = (Path(at, name) for at, _, names in os.walk(path) for name in names)
+    for one in paths if path.is_dir() else (path,):
+        if identity := _identity(one):
+            yield identity
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        about = path.stat()
+    except OSError:
+        return None
+    return (about.st_dev, about.st_ino) if path.is_file() else None
+
+
+def _stream_identity(stream: Any) -> Identity | None:
+    """The identity of the file behind a stream; None if there is none."""
+    try:
+        about = os.fstat(stream.fileno())
+    except (AttributeError, OSError, ValueError):
+        return None  # closed, or not of the operating system
+    return (about.st_dev, about.st_ino)

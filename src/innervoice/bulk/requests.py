@@ -10,11 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from innervoice.bulk.messages import prompt_of_message
-from innervoice.bulk.needs import column
-from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.bulk.schema import Batch, Column, Step, column
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError, UsageError
-from innervoice.sessions.foreign import history_from
+from innervoice.sources.stored import history_from
 
 __all__ = ["requests"]
 

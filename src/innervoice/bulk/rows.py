@@ -10,13 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from innervoice.bulk.answers import RowAnswer, answers_in
-from innervoice.bulk.fast_split import TextSplitter
-from innervoice.bulk.layouts import Layout
+from innervoice.bulk.fast_split import SplitText, TextSplitter, status_of
+from innervoice.bulk.layouts import Layout, ReadOptions
 from innervoice.bulk.manifest import Trouble
 from innervoice.bulk.messages import calls_text, with_earlier_turns, with_whole_prompts
-from innervoice.bulk.options import ReadOptions
 from innervoice.bulk.schema import COLUMNS, Batch
-from innervoice.bulk.split_text import SplitText, status_of
 from innervoice.bulk.table import Table, taken
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.parts import Part, Text, Thinking

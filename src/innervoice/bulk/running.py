@@ -8,29 +8,41 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from innervoice.bulk import manifest as records
-from innervoice.bulk.arrow_files import schema_in
+from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, with_arrow
 from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.layouts import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.manifest import Counts
-from innervoice.bulk.options import SAMPLE_ROWS, ReadOptions
-from innervoice.bulk.output import Output
-from innervoice.bulk.overlaps import check_apart
-from innervoice.bulk.piece import Piece
-from innervoice.bulk.progress import Progress
-from innervoice.bulk.reading import PIECE_BYTES, pieces_of, sample_of, tables_of
+from innervoice.bulk.output import Output, check_apart
+from innervoice.bulk.reading import PIECE_BYTES, pieces_of, sample_of, schema_in, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
-from innervoice.bulk.writing import PartFile
+from innervoice.bulk.table import Piece
+from innervoice.bulk.writing import PartFile, json_lines
 from innervoice.errors import UsageError
 
-__all__ = ["Form", "Job", "Reports", "Result", "in_processes", "kept_types", "run"]
+__all__ = [
+    "Form",
+    "Job",
+    "Progress",
+    "Reports",
+    "Result",
+    "in_processes",
+    "kept_types",
+    "read",
+    "run",
+    "split_batch",
+    "write_lines",
+]
 
 
 class Form(NamedTuple):
@@ -155,7 +167,6 @@ def _plan(
 
 def _schema(job: Job) -> Any:
     from innervoice.bulk.arrow import schema_of  # noqa: PLC0415 - only for files with a schema
-    from innervoice.bulk.running import kept_types  # noqa: PLC0415
 
     if job.form:
         return schema_of(job.form.columns)
@@ -377,3 +388,103 @@ class _Shown(Reports):
     def _add(self, rows: int, size: int) -> None:
         super()._add(rows, size)
         self._progress.show(self.rows, self.size)
+
+
+# ---- The progress of a run: rows, MB/s and the time left, on one line of a terminal.
+
+
+_EVERY = 0.2
+_WIDTH = 24
+
+
+class Progress:
+    """Shows the progress of a run; without a terminal it shows nothing."""
+
+    def __init__(self, total: int | None, stream: TextIO | None = None) -> None:
+        self._total = total
+        self._stream = stream or sys.stderr
+        self._is_shown = self._stream.isatty()
+        self._begun = self._last = time.monotonic()
+        self._skipped = 0
+
+    def skip(self, size: int) -> None:
+        """Adds bytes that an earlier run has done."""
+        self._skipped += size
+
+    def show(self, rows: int, done: int, *, final: bool = False) -> None:
+        """Shows rows and bytes of this run."""
+        now = time.monotonic()
+        if not self._is_shown or (now - self._last < _EVERY and not final):
+            return
+        self._last = now
+        self._stream.write(
+            f"\r\x1b[K{self.line(rows, done, now - self._begun)}" + ("\n" if final else "")
+        )
+        self._stream.flush()
+
+    def line(self, rows: int, done: int, seconds: float) -> str:
+        """The line after this many seconds."""
+        speed = done / seconds if seconds > 0 else 0.0
+        facts = f"{rows:,} rows  {done / 1e6:,.0f} MB  {speed / 1e6:,.1f} MB/s"
+        if not self._total:
+            return facts
+        share = min((done + self._skipped) / self._total, 1.0)
+        bar = "█" * int(share * _WIDTH)
+        left = max(self._total - self._skipped - done, 0) / speed if speed else 0.0
+        return f"{bar:·<{_WIDTH}} {share:>4.0%}  {facts}  {_clock(left)} left"
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
+
+
+# ---- Files -> batches of the schema, one after the other, in one process.
+
+
+def read(
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    *,
+    finding: Finding | None = None,
+) -> Iterator[Batch]:
+    """The rows of files, split, in batches of the schema; `finding` is the result of `find`, if it was already called."""
+    options = options or ReadOptions()
+    finding = finding or find(paths, options)
+    reader = RowReader(finding.layout, options, tuple(finding.markup.rows))
+    for piece in pieces_of(finding.files):
+        for table in tables_of(piece):
+            yield reader.batch(table)
+
+
+def write_lines(batches: Iterable[Batch], stream: BinaryIO, steps: Sequence[Step] = ()) -> Counts:
+    """Writes batches as JSON lines to an open stream; returns the counts."""
+    counts = Counts()
+    for batch in batches:
+        for step in steps:
+            batch = step.run(batch)  # noqa: PLW2901 - one batch, step by step
+        counts.add(batch, ())
+        stream.write(json_lines(batch))
+    stream.flush()
+    return counts
+
+
+def split_batch(
+    batch: Batch,
+    text: str = "text",
+    model: str | None = None,
+    prefix_open: bool | None = None,
+    markup: Sequence[str] = (),
+) -> Batch:
+    """A batch of any columns with the column `text` split: adds answer, reasoning, status, notes and markup; null stays null."""
+    splitter = TextSplitter(model, prefix_open, markup)
+    split = [None if value is None else splitter.split(value) for value in batch[text]]
+    return {
+        **batch,
+        "answer": [one and one.answer for one in split],
+        "reasoning": [one and one.reasoning for one in split],
+        "status": [one and one.status for one in split],
+        "notes": [one and list(one.notes) for one in split],
+        "markup": [one and one.markup for one in split],
+    }

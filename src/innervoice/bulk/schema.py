@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step"]
+from innervoice.errors import UsageError
+
+__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step", "column", "rows_in"]
 
 Batch: TypeAlias = dict[str, list[Any]]
 REJECTED = "rejected"
@@ -50,3 +52,22 @@ class Step(NamedTuple):
     run: Callable[[Batch], Batch]
     adds: dict[str, Column] = {}  # noqa: RUF012 - never changed
     """The columns that it adds."""
+
+
+# ---- The columns that a step reads: taken from a batch, with an error that names the missing one.
+
+
+def column(batch: Batch, name: str, step: str) -> list[Any]:
+    """The column of this name; raises UsageError if the batch has none."""
+    try:
+        return batch[name]
+    except KeyError:
+        present = ", ".join(batch) or "no columns"
+        raise UsageError(
+            f"the step {step!r} needs the column {name!r}, but the batch has: {present}"
+        ) from None
+
+
+def rows_in(batch: Batch) -> int:
+    """How many rows a batch has."""
+    return len(next(iter(batch.values()), ()))

@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from innervoice.bulk.needs import column, rows_in
-from innervoice.bulk.schema import Batch, Column, Step
+from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
 from innervoice.privacy.secrets import redacted, secrets_in
 
 __all__ = ["secrets"]

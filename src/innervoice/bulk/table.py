@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
+from innervoice.bulk.files import InputFile
 from innervoice.canon.jsontext import dump_json
 
-__all__ = ["LazyColumn", "Table", "taken"]
+__all__ = ["TABLE_BYTES", "LazyColumn", "Piece", "Table", "taken"]
 
 
 class LazyColumn(Sequence[Any]):
@@ -96,3 +97,23 @@ def taken(column: Sequence[Any], rows: Sequence[int]) -> Sequence[Any]:
     if isinstance(column, LazyColumn):
         return column.take(rows)
     return [column[row] for row in rows]
+
+
+# ---- A part of a file that is read independently.
+
+
+TABLE_BYTES = 4_000_000
+"""About how much is in memory at a time."""
+
+
+class Piece(NamedTuple):
+    """A part of a file that is read independently."""
+
+    file: InputFile
+    start: int = 0
+    end: int | None = None
+    """A range of bytes, row groups or record batches; None for the rest of the file."""
+    first: int = 0
+    """How many lines or rows are before it in the file."""
+    size: int = 0
+    """In bytes of the file, for the progress."""

@@ -42,7 +42,7 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
 
     def _repr_html_(self) -> str:
         """The message as HTML, for notebooks."""
-        return str(import_module("innervoice.show.html").render_html(self))
+        return str(import_module("innervoice.show.forms").render_html(self))
 
 
 def system(text: str) -> Message:

@@ -121,4 +121,4 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
 
     def _repr_html_(self) -> str:
         """The response as HTML, for notebooks."""
-        return str(import_module("innervoice.show.html").render_html(self))
+        return str(import_module("innervoice.show.forms").render_html(self))

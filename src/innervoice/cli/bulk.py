@@ -1,4 +1,4 @@
-"""`innervoice bulk`: reasoning in data sets. Every subcommand is a module `bulk_NAME`."""
+"""`innervoice bulk`: reasoning in data sets. The subcommands are in `bulk_commands.py`, which is imported when one runs."""
 
 from __future__ import annotations
 
@@ -22,10 +22,14 @@ JSON lines need no extra package; Parquet and Arrow need innervoice[bulk].
 
 
 class BulkGroup(LazyGroup):
-    """The subcommands, by the names of their modules."""
+    """The subcommands."""
 
     modules = ("split", "map", "convert", "report")
-    prefix = "bulk_"
+
+    def command_named(self, name: str) -> click.Command:
+        from innervoice.cli.bulk_commands import COMMANDS
+
+        return COMMANDS[name]
 
 
 @click.group("bulk", cls=BulkGroup, epilog=_EPILOG)

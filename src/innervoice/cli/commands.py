@@ -18,8 +18,6 @@ class LazyGroup(click.Group):
         "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "view",
         "models", "completion",
     )  # fmt: skip
-    prefix: ClassVar[str] = ""
-    """What the names of the modules begin with."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.modules)
@@ -27,7 +25,11 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.modules:
             return None
-        command: click.Command = import_module(f"innervoice.cli.{self.prefix}{cmd_name}").command
+        return self.command_named(cmd_name)
+
+    def command_named(self, name: str) -> click.Command:
+        """Imports a subcommand."""
+        command: click.Command = import_module(f"innervoice.cli.{name}").command
         return command
 
 

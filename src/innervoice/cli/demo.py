@@ -16,7 +16,7 @@ from innervoice.canon.response import Response
 from innervoice.catalog.targets import target_of
 from innervoice.cli.output import show_events
 from innervoice.client.tools import ToolBox
-from innervoice.emulator.behaviour import HEADER
+from innervoice.emulator.call import HEADER
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.naive import naive_wire

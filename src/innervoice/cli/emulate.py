@@ -61,9 +61,9 @@ def command(*, host: str, port: int, place: Path | None, script: str | None) -> 
     or foreign one is refused with the provider's own error message.
     """
     try:
+        from innervoice.emulator.app import bound_socket, run
         from innervoice.emulator.core import Emulator
         from innervoice.emulator.request_log import EmulatorLog
-        from innervoice.emulator.server import bound_socket, run
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise

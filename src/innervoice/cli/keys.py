@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.cli.gateway_store import config_option, with_state
+from innervoice.cli.store import config_option, with_state
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import Budget, Caller, CallerKeys

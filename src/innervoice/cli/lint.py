@@ -12,11 +12,10 @@ from innervoice.cli.files import read_file
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.planning.lint import Problem, lint
-from innervoice.repairing.changes import NEXT
-from innervoice.repairing.transcripts import lint_session
-from innervoice.sessions.foreign import History
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, reader_of
+from innervoice.sources.repairs import NEXT, lint_session
+from innervoice.sources.stored import History
 
 __all__ = ["command", "problem_line", "problems_of"]
 

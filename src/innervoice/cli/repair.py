@@ -16,11 +16,10 @@ from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.planning.lint import Problem, lint
 from innervoice.planning.repair import repair
-from innervoice.repairing.changes import NEXT, Change, mend
-from innervoice.repairing.langchain import repair_langchain
-from innervoice.repairing.transcripts import repair_session
-from innervoice.sessions.foreign import History, history_from
+from innervoice.sources.langchain import repair_langchain
 from innervoice.sources.opening import Source
+from innervoice.sources.repairs import NEXT, Change, mend, repair_session
+from innervoice.sources.stored import History, history_from
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 __all__ = ["command"]
@@ -139,7 +138,7 @@ def _described(change: Change) -> str:
 
 def _repaired(data: bytes, history: History, target: str) -> tuple[bytes, list[str]]:
     if history.session:
-        return repair_session(data, target)
+        return repair_session(history.session, target)
     if history.kind == "langchain" and history.items is not None:
         items, changes = repair_langchain(history.items, target)
         return (_in_body(history, items) if changes else data), changes

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from innervoice.cli.files import FileError, read_file
 from innervoice.errors import DecodeError
-from innervoice.sessions.foreign import History, history_from
 from innervoice.sources.opening import Source, open_source
 from innervoice.sources.reader import NO_HINTS, Hints
+from innervoice.sources.stored import History, history_from
 
 __all__ = ["FORMATS", "history_of", "open_file"]
 

@@ -219,8 +219,8 @@ def _serve(
     *,
     no_browser: bool,
 ) -> None:
+    from innervoice.view.guard import Settings
     from innervoice.view.server import first_address, guarded, run
-    from innervoice.view.settings import Settings
 
     listening = _listening(host, port)
     settings = guarded(Settings(policy=show, target=target), host)

@@ -18,13 +18,18 @@ from anyio.lowlevel import current_token
 from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.events import Event
 from innervoice.canon.response import Response
-from innervoice.client.answer import is_uncompressed
 from innervoice.client.auth import Outgoing
 from innervoice.client.error_mapping import errors_of
-from innervoice.client.exchange import Exchange
+from innervoice.client.exchange import Exchange, is_uncompressed
 from innervoice.client.forking import after_fork
-from innervoice.client.options import CallFields, ClientOptions, ConversationOptions, Messages
-from innervoice.client.settings import BODY_LIMIT, Settings
+from innervoice.client.settings import (
+    BODY_LIMIT,
+    CallFields,
+    ClientOptions,
+    ConversationOptions,
+    Messages,
+    Settings,
+)
 from innervoice.client.text_stream import Kind, View
 from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError

@@ -24,7 +24,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.usage import Usage
-from innervoice.client.options import (
+from innervoice.client.settings import (
     CALL_NAMES,
     CONVERSATION_NAMES,
     NOT_OF_A_REQUEST,

@@ -16,20 +16,21 @@ from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from innervoice.canon.answer_type import AnswerType, StructuredResponse
-from innervoice.canon.events import Finish
+from innervoice.canon.events import Event, Finish, Heartbeat, UsageUpdate
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
-from innervoice.client.answer import is_output
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import (
     SHOWN,
+    Backoff,
     Problem,
     failure_error,
+    is_transient,
     network_error,
     refusal_error,
     request_id_of,
@@ -38,7 +39,6 @@ from innervoice.client.error_mapping import (
     status_of,
 )
 from innervoice.client.log import Log
-from innervoice.client.retry import Backoff, is_transient
 from innervoice.decoding import StreamDecoder
 from innervoice.errors import (
     AnswerInterruptedError,
@@ -53,7 +53,7 @@ from innervoice.inline.marks import SettledPlace
 from innervoice.planning.encode import encoded
 from innervoice.planning.recover import recover
 
-__all__ = ["Exchange"]
+__all__ = ["Exchange", "is_output", "is_uncompressed"]
 
 _AGENT = "innervoice (python)"
 _DAMAGED = ("DecodeError", "FrameError")
@@ -344,3 +344,16 @@ class Exchange:
         """The response with the notes of the request in front of its own."""
         notes = (*self._wire.notes, *self._notebook.notes())
         return response.replace(notes=(*notes, *response.notes)) if notes else response
+
+
+# ---- Checks of an HTTP response and its events, for both clients.
+
+
+def is_uncompressed(answer: Any) -> bool:
+    """Whether the bytes of an HTTP response can be read as they arrive: not compressed, and not already read by a caller's hook."""
+    return not answer.is_stream_consumed and "content-encoding" not in answer.headers
+
+
+def is_output(event: Event) -> bool:
+    """Whether an event is part of the answer itself, so that the request is not retried after it."""
+    return not isinstance(event, (Heartbeat, UsageUpdate))

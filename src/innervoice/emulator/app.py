@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -12,9 +14,10 @@ from starlette.routing import Route
 
 from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.routes import base_urls
+from innervoice.local_server import FAREWELL, LocalServer, bound_socket
 from innervoice.wire.refusals import MOST_BYTES
 
-__all__ = ["app", "create_app"]
+__all__ = ["EmulatorServer", "app", "bound_socket", "create_app", "run"]
 
 
 def create_app(emulator: Emulator | None = None) -> Starlette:
@@ -58,3 +61,26 @@ async def _pieces(reply: Reply) -> AsyncIterator[bytes]:
 
 app = create_app(Emulator(acting_tools=False))
 """For servers that import an application by name: `uvicorn innervoice.emulator.app:app`."""
+
+
+# ---- Runs the emulator on a real port.
+
+
+def run(listening: socket.socket, emulator: Emulator | None = None) -> None:
+    """Serves until interrupted; open streams have a second to end."""
+    config = uvicorn.Config(
+        create_app(emulator), log_level="warning", timeout_graceful_shutdown=FAREWELL
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+class EmulatorServer(LocalServer):
+    """An emulator in a thread, on a free port of this machine, for the time of a `with` block."""
+
+    def __init__(self, emulator: Emulator | None = None) -> None:
+        config = uvicorn.Config(create_app(emulator), log_level="error", lifespan="off")
+        super().__init__(uvicorn.Server(config))
+
+    def base_url(self, provider: str) -> str:
+        """The base URL of a provider."""
+        return base_urls(self.url)[provider]

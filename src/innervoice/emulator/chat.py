@@ -11,13 +11,15 @@ from innervoice.canon.response import Response
 from innervoice.canon.rows import Host
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
-from innervoice.emulator import gemini_chat
+from innervoice.emulator import gemini
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
+from innervoice.wire.gemini.rules import needs_signatures, signed_steps
+from innervoice.wire.gemini.serve import write_error
 from innervoice.wire.json_access import arguments_of, as_dict, as_list
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
@@ -46,8 +48,8 @@ def is_on(call: EmulatedCall) -> bool:
 
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which of OpenRouter's details are refused: unsigned, edited, or sent twice."""
-    if gemini_chat.is_here(call.target.host):
-        yield from gemini_chat.check(call)
+    if _serves_gemini(call.target.host):
+        yield from _check_gemini(call)
     if call.provider != "openrouter":
         return
     seen: set[str] = set()
@@ -111,10 +113,10 @@ def _call(
     if isinstance(values, str):
         block = {"id": call_id, "type": "custom", "custom": {"name": name, "input": values}}
         return call.tool_call(name, text, call_id, block)
-    if not gemini_chat.is_here(call.target.host):
+    if not _serves_gemini(call.target.host):
         return call.tool_call(name, text, call_id)
     block = {"id": call_id, "type": "function", "function": {"name": name, "arguments": text}}
-    gemini_chat.sign(call, draft, block, position)
+    _sign_gemini(call, draft, block, position)
     return call.tool_call(name, text, call_id, block)
 
 
@@ -190,8 +192,8 @@ def _choices(call: EmulatedCall) -> int:
 
 def _error_body(refusal: Refusal, provider: str) -> Any:
     """Gemini's errors have Google's form on this path as well."""
-    here = gemini_chat.is_here(host_of(provider))
-    return gemini_chat.error_body(refusal) if here else openai_error(refusal)
+    here = _serves_gemini(host_of(provider))
+    return _google_error(refusal) if here else openai_error(refusal)
 
 
 SERVER = DialectServer(
@@ -202,3 +204,55 @@ SERVER = DialectServer(
     choices=_choices,
     error_body=_error_body,
 )
+
+
+# ---- Gemini behind Chat Completions: its signatures on tool calls, and its errors.
+#
+# A signature is at `tool_calls[].extra_content.google.thought_signature`. The history is checked as `generateContent` checks it.
+
+
+_PLACE = "extra_content"
+
+
+def _serves_gemini(host: Host | None) -> bool:
+    """Whether a host serves Gemini through Chat Completions: it has the member for signatures."""
+    return host is not None and _PLACE in host.knows
+
+
+def _check_gemini(call: EmulatedCall) -> Iterator[Refusal]:
+    """Which signatures are refused: missing ones where Gemini requires them, forged and moved ones."""
+    contents = [_content(message) for message in map(as_dict, as_list(call.body.get("messages")))]
+    if needs_signatures(call.model):
+        yield from signed_steps(contents)
+    yield from gemini.check_signatures(call, contents)
+
+
+def _sign_gemini(
+    call: EmulatedCall, draft: AnswerDraft, block: dict[str, Any], position: int
+) -> None:
+    """Adds the signature to the first call of a turn."""
+    if draft.thoughts and position == 0:
+        seal = call.seal(kind="thought", call=as_dict(block.get("function")).get("name"))
+        block[_PLACE] = {"google": {"thought_signature": seal}}
+
+
+def _google_error(refusal: Refusal) -> list[Any]:
+    """A refusal as Google sends it on this path: its own form, in a list."""
+    return [write_error(refusal)]
+
+
+def _content(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as one of Gemini's contents, as far as signatures are concerned."""
+    if message.get("role") == "tool":
+        return {"role": "user", "parts": [{"functionResponse": {}}]}
+    if message.get("role") != "assistant":
+        return {"role": "user", "parts": [{"text": ""}]}
+    calls = [as_dict(call) for call in as_list(message.get("tool_calls"))]
+    return {"role": "model", "parts": [_part(call) for call in calls]}
+
+
+def _part(call: dict[str, Any]) -> dict[str, Any]:
+    google = as_dict(as_dict(call.get(_PLACE)).get("google"))
+    part: dict[str, Any] = {"functionCall": {"name": as_dict(call.get("function")).get("name")}}
+    signature = google.get("thought_signature")
+    return {**part, "thoughtSignature": signature} if signature is not None else part

@@ -16,13 +16,18 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions, responses
-from innervoice.emulator.behaviour import HEADER, behaviour_of
-from innervoice.emulator.call import EmulatedCall, ServerMemory, tokens, tools_of
+from innervoice.emulator.call import (
+    HEADER,
+    EmulatedCall,
+    ServerMemory,
+    behaviour_of,
+    tokens,
+    tools_of,
+)
 from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
-from innervoice.emulator.script import draft_of, script_from
-from innervoice.emulator.scripted_model import AnswerDraft, think
+from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
 from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
@@ -42,8 +47,7 @@ from functools import cache
 
 from innervoice.canon.request import Request, Tool
 from innervoice.catalog.lookup import all_model_rows
-from innervoice.emulator.instances import instance_of
-from innervoice.emulator.scripted_model import DraftedCall
+from innervoice.emulator.scripted_model import DraftedCall, instance_of
 from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.json_access import as_list, parsed
 from innervoice.wire.serve import ModelFacts
@@ -88,7 +92,7 @@ class Emulator:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
-        """What the model does next, see `script.py`; without a script the emulated model decides."""
+        """What the model does next, see `script_from`; without a script the emulated model decides."""
         self._log = log
         self._acting_tools = acting_tools
 

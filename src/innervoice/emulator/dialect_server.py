@@ -10,14 +10,15 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from innervoice.canon.parts import Part
+from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.response import Response
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import arguments_of
 from innervoice.wire.refusals import Refusal
 
-__all__ = ["DialectServer", "server_for"]
+__all__ = ["DialectServer", "no_refusals", "parts", "parts_with_ids", "server_for"]
 
 
 def _same_body(body: dict[str, Any]) -> dict[str, Any]:
@@ -79,3 +80,29 @@ def server_for(dialect: str) -> DialectServer:
         f"innervoice.emulator.{dialect_named(dialect).folder}"
     ).SERVER
     return desk
+
+
+# ---- What hosts share whose reasoning has no seal: Mistral, Cohere, Ollama. Each accepts any reasoning that it receives.
+
+
+def no_refusals(_call: EmulatedCall) -> tuple[Refusal, ...]:
+    """There is no seal to refuse."""
+    return ()
+
+
+def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
+    """The turn, with the usual ids of calls."""
+    return parts_with_ids(call, draft, lambda position: call.id("call_", position))
+
+
+def parts_with_ids(
+    call: EmulatedCall, draft: AnswerDraft, id_of: Callable[[int], str]
+) -> list[Part]:
+    """The turn; `id_of` makes the id of a call from its position."""
+    hidden = call.behaviour.show == "hidden"
+    parts_here: list[Part] = [Thinking(thought) for thought in (() if hidden else draft.thoughts)]
+    if draft.text:
+        parts_here.append(call.text(draft.text))
+    for position, (name, values) in enumerate(draft.calls):
+        parts_here.append(call.tool_call(name, arguments_of(values), id_of(position)))
+    return parts_here

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from innervoice.emulator.call import EmulatedCall
-from innervoice.emulator.dialect_server import DialectServer
-from innervoice.emulator.unsealed import no_refusals, parts
+from innervoice.emulator.dialect_server import DialectServer, no_refusals, parts
 
 __all__ = ["SERVER"]
 

@@ -12,17 +12,29 @@ import ast
 import operator
 import re
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
+from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.request import Tool
+from innervoice.canon.schema import target_of
 from innervoice.canon.value import Value
-from innervoice.emulator.callable_tools import CallableTools, plain_text
-from innervoice.emulator.injected import own_words
+from innervoice.emulator.callable_tools import CallableTools, own_words, plain_text
+from innervoice.errors import UsageError
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["AnswerDraft", "DraftedCall", "think", "words_of"]
+__all__ = [
+    "AnswerDraft",
+    "DraftedCall",
+    "Script",
+    "draft_of",
+    "instance_of",
+    "script_from",
+    "think",
+    "words_of",
+]
 
 _ARITHMETIC = re.compile(
     r"(?<!\d)-?\d+(?:\.\d+)?(?:\s{0,3}(?:\*\*|[-+*/×x])\s{0,3}-?\d+(?:\.\d+)?)+"
@@ -247,3 +259,186 @@ def _in_pieces(thoughts: list[str], pieces: int) -> tuple[str, ...]:
         thoughts.append(f"Checking once more, pass {len(thoughts)}.")
     head, tail = thoughts[: len(thoughts) - pieces + 1], thoughts[len(thoughts) - pieces + 1 :]
     return ("\n".join(head), *tail)
+
+
+# ---- A JSON schema -> a small value that matches it, for answers in a required form.
+
+
+_DEEPEST = 12
+_MOST_VALUES = 2000
+"""A schema may refer to itself in many places; values beyond these are left out."""
+_FORMATS = {
+    "date": "2026-01-01",
+    "date-time": "2026-01-01T00:00:00Z",
+    "time": "00:00:00Z",
+    "duration": "P1D",
+    "email": "someone@example.org",
+    "hostname": "example.org",
+    "ipv4": "192.0.2.1",
+    "ipv6": "2001:db8::1",
+    "uri": "https://example.org/",
+    "uuid": "00000000-0000-4000-8000-000000000000",
+}
+
+
+def instance_of(schema: Any, text: str = "text") -> Any:
+    """A value of a schema; `text` is the content of its strings."""
+    return _Maker(as_dict(schema), text).value(as_dict(schema), 0)
+
+
+class _Maker:
+    def __init__(self, root: dict[str, Any], text: str) -> None:
+        self._root, self._text, self._made = root, text, 0
+
+    def value(self, schema: dict[str, Any], depth: int) -> Any:
+        self._made += 1
+        schema = _target(schema, self._root)
+        if "const" in schema:
+            return schema["const"]
+        if as_list(schema.get("enum")):
+            return schema["enum"][0]
+        for name in ("anyOf", "oneOf"):
+            branches = [as_dict(branch) for branch in as_list(schema.get(name))]
+            if branches and depth < 2 * _DEEPEST:
+                nulls = [branch for branch in branches if branch.get("type") == "null"]
+                chosen = nulls[0] if nulls and self._is_full(depth) else branches[0]
+                return self.value(chosen, depth + 1)
+        for part in as_list(schema.get("allOf")):
+            schema = {**_target(as_dict(part), self._root), **schema}
+        kind = schema.get("type")
+        if isinstance(kind, list):
+            kind = next((word for word in kind if word != "null"), "null")
+        return self._of_kind(
+            str(kind or ("object" if "properties" in schema else "string")), schema, depth
+        )
+
+    def _is_full(self, depth: int) -> bool:
+        return depth >= _DEEPEST or self._made >= _MOST_VALUES
+
+    def _of_kind(self, kind: str, schema: dict[str, Any], depth: int) -> Any:
+        match kind:
+            case "object":
+                members = {}
+                for name, inner in as_dict(schema.get("properties")).items():
+                    if self._is_full(depth):
+                        break
+                    members[name] = self.value(as_dict(inner), depth + 1)
+                return members
+            case "array":
+                least = schema.get("minItems")
+                count = least if isinstance(least, int) else 0 if self._is_full(depth) else 1
+                item = as_dict(schema.get("items"))
+                count = min(count, 0 if self._made >= _MOST_VALUES else 8)
+                return [self.value(item, depth + 1) for _ in range(count)]
+            case "integer" | "number":
+                least = schema.get("minimum", schema.get("exclusiveMinimum"))
+                return least + 1 if isinstance(least, (int, float)) else 1
+            case "boolean":
+                return True
+            case "null":
+                return None
+            case _:
+                return _FORMATS.get(str(schema.get("format")), self._text)
+
+
+def _target(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """A schema, or the definition that it refers to; an empty schema for a missing one."""
+    return target_of(root, schema["$ref"]) or {} if "$ref" in schema else schema
+
+
+# ---- a script: what the model does next in a conversation, instead of deciding itself -----------------
+
+
+Step: TypeAlias = dict[str, Any]
+Script: TypeAlias = Callable[[Sequence[Message], Sequence[Tool]], Step | None]
+"""Returns the next step of a conversation, or None where the emulated model decides itself."""
+
+_MEMBERS = {"think", "call", "answer"}
+
+
+def script_from(source: Any) -> Script:
+    """The script from a function, a list of steps or a file.
+
+    A script is a function `(messages, tools) -> step`, or a list of steps: the first turn of the model uses the first step, and so on;
+    after the last step the emulated model decides itself. A step is a dict:
+
+        {"think": "I need the file.", "call": {"name": "read", "arguments": {"path": "a.txt"}}}     `call` may be a list of calls
+        {"call": {"name": "apply_patch", "input": "*** Begin Patch"}}                               `input` for a free-form tool
+        {"think": "Done.", "answer": "It says hello."}
+
+    A file contains such a list as JSON, or several conversations: `[{"match": "a regular expression", "steps": [...]}, ...]`. The first
+    of the user's messages that one of the expressions matches begins that conversation: agents put messages of their own before it. A
+    request without tools, such as an agent's for a title, gets no calls. Seals and rules are still those of the emulator.
+    """
+    if callable(source):
+        script: Script = source
+        return script
+    if isinstance(source, (str, Path)):
+        try:
+            source = load_json(Path(source).read_bytes())
+        except (OSError, ValueError) as error:
+            raise UsageError(f"the script {str(source)[:200]!r} cannot be read: {error}") from None
+    if not isinstance(source, (list, tuple)):
+        raise UsageError(f"a script is a function or a list of steps, not {type(source).__name__}")
+    conversations = [_conversation(number, item) for number, item in enumerate(source)]
+    if not all(conversations):
+        steps = [_checked(number, item) for number, item in enumerate(source)]
+        return lambda messages, tools: _at(steps, messages, tools)
+
+    def play(messages: Sequence[Message], tools: Sequence[Tool]) -> Step | None:
+        for number, message in enumerate(messages):
+            words = words_of(message) if message.role == "user" else ""
+            for pattern, steps in filter(None, conversations):
+                if message.role == "user" and pattern.search(words):
+                    return _at(steps, messages[number:], tools)
+        return None
+
+    return play
+
+
+def draft_of(step: Step, pieces: int) -> AnswerDraft:
+    """The turn that a step describes."""
+    thought = step.get("think")
+    calls = step.get("call")
+    listed = [calls] if isinstance(calls, dict) else calls or []
+    thoughts = [str(thought)] if thought else []
+    thoughts += ["Checking once more."] * (pieces - len(thoughts) if thoughts else 0)
+    return AnswerDraft(
+        thoughts=tuple(thoughts),
+        text=str(step.get("answer") or ""),
+        calls=tuple((str(call["name"]), _given(call)) for call in listed),
+    )
+
+
+def _given(call: Step) -> dict[str, Any] | str:
+    """The input of a call: arguments, or the text of a free-form tool."""
+    arguments = call.get("input", call.get("arguments"))
+    return arguments if isinstance(arguments, str) else dict(arguments or {})
+
+
+def _conversation(number: int, item: Any) -> tuple[re.Pattern[str], list[Step]] | None:
+    if not isinstance(item, dict) or "steps" not in item:
+        return None
+    try:
+        pattern = re.compile(str(item.get("match", "")))
+    except re.error as error:
+        raise UsageError(f"conversation {number} of the script: {error}") from None
+    return pattern, [_checked(at, step) for at, step in enumerate(item["steps"])]
+
+
+def _checked(number: int, step: Any) -> Step:
+    if not isinstance(step, dict) or not step.keys() <= _MEMBERS or not step:
+        raise UsageError(
+            f"step {number} of the script must have think, call or answer; not {step!r}"
+        )
+    calls = step.get("call")
+    for call in [calls] if isinstance(calls, dict) else calls or []:
+        if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+            raise UsageError(f"a call in step {number} of the script needs a name; not {call!r}")
+    return step
+
+
+def _at(steps: Sequence[Step], messages: Sequence[Message], tools: Sequence[Tool]) -> Step | None:
+    turns = sum(message.role == "assistant" for message in messages)
+    step = steps[turns] if turns < len(steps) else None
+    return None if step and "call" in step and not tools else step

@@ -16,7 +16,7 @@ from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.response import Failure, Response
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
-from innervoice.client.retry import Backoff
+from innervoice.client.error_mapping import Backoff
 from innervoice.errors import (
     AuthenticationError,
     ConnectionFailedError,

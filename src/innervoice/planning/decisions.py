@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
-from innervoice.canon.messages import Message
-from innervoice.canon.response import Response
 from innervoice.canon.value import Value
-from innervoice.sessions.foreign import history_from
 
-__all__ = ["Action", "Decision", "Ledger", "Place", "messages_of"]
+__all__ = ["Action", "Decision", "Ledger", "Place"]
 
 Action: TypeAlias = Literal["kept", "omitted", "converted", "filled"]
 Place: TypeAlias = tuple[int, int | None]
@@ -63,14 +59,3 @@ class Ledger:
                 message=message, part=part, kind=kind, action=action, rule=rule, note=note, why=why
             )
         )
-
-
-# ---- Histories as callers pass them: our messages, or the list of another library.
-
-
-def messages_of(given: Sequence[Any]) -> tuple[Message, ...]:
-    """The messages of a history: ours, dicts of any dialect, LangChain messages or SDK objects."""
-    ours = [item.message if isinstance(item, Response) else item for item in given]
-    if all(isinstance(item, Message) for item in ours):
-        return tuple(ours)
-    return tuple(history_from(given).messages)

@@ -9,7 +9,6 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import ADVICE, Severity
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
-from innervoice.planning.decisions import messages_of
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
@@ -32,15 +31,13 @@ class Problem(Value, frozen=True, kw_only=True):
 
 
 def lint(
-    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
+    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Problem]:
     """Lists the problems of a history for a target, `provider/model`.
 
-    `messages` are ours, or the list of another library. `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...),
-    which are taken into account.
+    `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...), which are taken into account.
     """
-    messages = messages_of(messages)
-    request = Request(target, messages, dialect=dialect, **settings)
+    request = Request(target, tuple(messages), dialect=dialect, **settings)
     fitted, plan, _ = planned(request)
     repeated = {item.message for item in plan.decisions if item.note == "turn_repeated"}
     sent = [

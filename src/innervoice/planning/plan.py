@@ -32,7 +32,7 @@ from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.conversation.prefix import Prefix
 from innervoice.planning.cache import CacheEffect, cache_effect
-from innervoice.planning.decisions import Action, Decision, Ledger, messages_of
+from innervoice.planning.decisions import Action, Decision, Ledger
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.parts import ContentRules, ReasoningRules, is_own
 from innervoice.planning.received import takes_free_form
@@ -74,7 +74,7 @@ class Plan(Value, frozen=True, kw_only=True):
 
 
 def plan(
-    messages: Sequence[Any],
+    messages: Sequence[Message],
     target: str,
     dialect: str | None = None,
     *,
@@ -83,10 +83,9 @@ def plan(
 ) -> Plan:
     """Plans a history for a target, `provider/model`; nothing is sent.
 
-    `messages` are ours, or the list of another library. `last` is the plan of the previous request, to compare the prompt cache
-    with. `settings` are other fields of a `Request`: system, tools, reasoning, scope, ...
+    `last` is the plan of the previous request, to compare the prompt cache with. `settings` are other fields of a `Request`: system, tools, reasoning, scope, ...
     """
-    request = Request(target, messages_of(messages), dialect=dialect, **settings)
+    request = Request(target, tuple(messages), dialect=dialect, **settings)
     new_plan = planned(request).plan
     return new_plan.replace(cache=cache_effect(last, new_plan)) if last else new_plan
 

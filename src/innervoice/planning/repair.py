@@ -12,7 +12,6 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
-from innervoice.planning.decisions import messages_of
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
@@ -20,10 +19,10 @@ __all__ = ["repair"]
 
 
 def repair(
-    messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
+    messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Message]:
     """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
-    whole = _without_strays(messages_of(messages))
+    whole = _without_strays(messages)
     request = Request(target, tuple(whole), dialect=dialect, **settings)
     return [message for message in planned(request).plan.messages if message.parts]
 

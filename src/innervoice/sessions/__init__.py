@@ -1,1 +1,1 @@
-"""Readers of the histories and session files that other programs keep."""
+"""The package of `foreign`, which old imports name."""

@@ -11,10 +11,8 @@ from typing import Any, Literal, TypeAlias, overload
 from innervoice.errors import UsageError
 from innervoice.show.discord import render_discord
 from innervoice.show.export import export, export_json
-from innervoice.show.html import render_html
+from innervoice.show.forms import render_html, render_markdown, render_plain
 from innervoice.show.live import Live
-from innervoice.show.markdown import render_markdown
-from innervoice.show.plain import render_plain
 from innervoice.show.policy import Policy, Showable, view_of
 
 __all__ = [

@@ -24,8 +24,7 @@ from typing import NamedTuple
 
 from innervoice.canon.value import Value
 from innervoice.errors import UsageError
-from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Item, Policy, Showable, Thought, view_of
+from innervoice.show.policy import Answer, Item, Policy, Showable, Thought, line_of, view_of
 from innervoice.show.visible import visible
 
 __all__ = ["LEAST", "LIMIT", "Code", "Packer", "Wrapper", "code_in", "render_discord"]

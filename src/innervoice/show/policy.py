@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Literal, TypeAlias, TypeGuard, get_args
+from typing import Any, Literal, TypeAlias, TypeGuard, assert_never, get_args
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
@@ -26,6 +26,7 @@ from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 from innervoice.errors import UsageError
 from innervoice.privacy.redactor import Redactor
+from innervoice.show.visible import one_line
 
 __all__ = [
     "Answer",
@@ -40,6 +41,7 @@ __all__ = [
     "Thought",
     "check_policy",
     "counted",
+    "line_of",
     "thought_about",
     "view_of",
 ]
@@ -345,3 +347,23 @@ def _remark(response: Response, items: tuple[Item, ...], show: Policy) -> Remark
     status = response.status
     reasons = _TROUBLE if show == "none" else _TROUBLE | _TROUBLE_IN_THINKING
     return Remark(reasons.get(status, "no answer"))
+
+
+# ---- A tool call, a result, a block or a remark -> one line of clean text, the same in every form.
+
+
+def line_of(item: ShownCall | Result | Block | Remark) -> str:
+    """The line; long arguments and results are shortened."""
+    match item:
+        case ShownCall():
+            return f"call {one_line(item.name)}({one_line(item.arguments)})"
+        case Result():
+            word = "error from" if item.error else "result of"
+            name = one_line(item.call.name) if item.call else "a call"
+            return f"{word} {name}: {one_line(item.text)}"
+        case Block():
+            return f"[{one_line(item.kind)}]"
+        case Remark():
+            return f"[{one_line(item.text)}]"
+        case _:
+            assert_never(item)

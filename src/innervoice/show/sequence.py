@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from innervoice.canon.events import Event, Recast
-from innervoice.show.lines import line_of
-from innervoice.show.plain import QUOTE
-from innervoice.show.policy import Policy, Remark, counted, view_of
+from innervoice.show.forms import QUOTE
+from innervoice.show.policy import Policy, Remark, counted, line_of, view_of
 from innervoice.show.transcript import Passage, Slot, Transcript
 from innervoice.show.visible import visible
 

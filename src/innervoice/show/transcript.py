@@ -17,8 +17,7 @@ from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.folding import FoldedPart, PartFolder, content_of
-from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Policy, Thought, counted, thought_about, view_of
+from innervoice.show.policy import Answer, Policy, Thought, counted, line_of, thought_about, view_of
 from innervoice.show.visible import visible
 
 __all__ = ["Passage", "Slot", "Transcript", "without_blank_lines"]

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from innervoice.decoding import read_answer
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation
-from innervoice.sources.json_lines import LineLog, json_lines
+from innervoice.sources.conversation import Conversation, answer_turn, with_title
+from innervoice.sources.json_lines import LineLog, first_dicts, json_lines
 from innervoice.sources.reader import Data, Entry, Opened, Reader
-from innervoice.sources.stored import is_history
-from innervoice.sources.turns import answer_turn, request_turns, with_title
+from innervoice.sources.stored import is_history, request_turns
 from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["READER", "batch_form_of"]

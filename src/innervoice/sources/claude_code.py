@@ -1,7 +1,9 @@
 """Claude Code sessions -> conversations: the main one, and one for each subagent.
 
-`sessions/transcripts.py` describes how lines become messages. In addition a line has a time, and a line of the model its tokens and its finish
-reason. Subagents are in the file itself (`isSidechain`), in `agent-ID.jsonl` next to it (before 2.1.2), or in `SESSION/subagents/` (since
+The format is not documented; this follows public session files (2026-11-20). A line of type user or assistant has a message, often only one block
+of it: lines with the same `message.id` are one message, even if results of its first calls are between them. Lines are chained by `uuid` and
+`parentUuid`; a sidechain is the conversation of a subagent. Error messages of the API are lines with `isApiErrorMessage`, which are never sent.
+A line has a time, and a line of the model its tokens and its finish reason. Subagents are in the file itself (`isSidechain`), in `agent-ID.jsonl` next to it (before 2.1.2), or in `SESSION/subagents/` (since
 then), with a description in `agent-ID.meta.json` (https://github.com/daaain/claude-code-log/issues/79, read 2026-11-16).
 """
 
@@ -11,25 +13,43 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_OID, uuid5
 
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Text, ToolCall, ToolResult
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.response import Failure, Response
 from innervoice.catalog.lookup import family_of
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
-from innervoice.sessions.transcripts import SessionFile, SessionTurn, read_session, thread_of
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation, Mark, Turn
-from innervoice.sources.json_lines import members_at
+from innervoice.planning.turns import UNANSWERED
+from innervoice.sources.conversation import (
+    Conversation,
+    Mark,
+    Turn,
+    seconds_of,
+    title_of,
+    with_title,
+)
+from innervoice.sources.json_lines import first_dicts, members_at
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.session_index import IN_PIECES, MAIN, SessionIndex, SessionThread
-from innervoice.sources.turns import seconds_of, title_of, with_title
+from innervoice.sources.transcripts import (
+    IN_PIECES,
+    MAIN,
+    SessionFile,
+    SessionFormat,
+    SessionIndex,
+    SessionTurn,
+    ThreadPosition,
+    session_in,
+    with_author,
+)
 from innervoice.wire.anthropic import DIALECT as MESSAGES
+from innervoice.wire.anthropic.serve import read_message
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["READER", "turns_of"]
+__all__ = ["READER", "SESSION"]
 
 _SPEAKERS = ("user", "assistant")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
@@ -40,6 +60,12 @@ _HEAD = (
     *_TITLES.values(),
 )  # fmt: skip
 _BEGINNING = 65_536
+_PARENTS = ("parentUuid", "logicalParentUuid")
+_ENVELOPE = {
+    "parentUuid", "isSidechain", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug",
+    "agentId", "type", "message", "uuid", "timestamp",
+}  # fmt: skip
+"""The members that a new line copies from the line before it."""
 
 
 def _recognizes(_: Data, beginning: bytes) -> bool:
@@ -56,6 +82,79 @@ def _is_line(entry: dict[str, Any]) -> bool:
     return (kind in _OTHERS and not {"sessionId", "messageId", "uuid"}.isdisjoint(entry)) or (
         kind in _TITLES and isinstance(entry.get(_TITLES[kind]), str) and not {"leafUuid", "sessionId"}.isdisjoint(entry)
     )  # fmt: skip
+
+
+# ---- lines -> messages ---------------------------------------------------------------------------------
+
+
+def _threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
+    threads: dict[str, list[SessionTurn]] = {"": []}
+    chains: dict[Any, str] = {}
+    for number, entry in enumerate(entries):
+        thread = _thread_of(entry, chains)
+        message, role = entry.get("message"), entry.get("type")
+        if role not in ("user", "assistant") or not isinstance(message, dict):
+            continue
+        if entry.get("isApiErrorMessage"):
+            continue
+        turns = threads.setdefault(thread, [])
+        name = as_text(message.get("id")) if role == "assistant" else None
+        turn = _same(turns, name)
+        if turn is None:
+            turn = SessionTurn(Message(role), name)
+            turns.append(turn)
+        turn.add(number, None, [])
+        content = message.get("content")
+        if isinstance(content, str):
+            turn.add(number, None, _parts(message, role, content))
+        for position, block in enumerate(as_list(content)):
+            turn.add(number, position, _parts(message, role, block))
+    return {name: turns for name, turns in threads.items() if turns}
+
+
+def _thread_of(entry: dict[str, Any], chains: dict[Any, str]) -> str:
+    """The conversation of a Claude Code line: the main one, or a subagent's, by its name or the line it began with.
+
+    `chains` keeps the earlier lines.
+    """
+    if not entry.get("isSidechain"):
+        return ""
+    entry_id, parent = entry.get("uuid"), entry.get("parentUuid")
+    thread = (
+        as_text(entry.get("agentId")) or chains.get(as_text(parent)) or as_text(entry_id) or "?"
+    )
+    chains[as_text(entry_id)] = thread
+    return thread
+
+
+def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
+    """The message that a line continues, even if results of its first calls are between them."""
+    for turn in reversed(turns) if name is not None else ():
+        if turn.name == name:
+            return turn
+        if not all(isinstance(part, ToolResult) for part in turn.message.parts):
+            return None
+    return None
+
+
+def _parts(message: dict[str, Any], role: str, block: Any) -> list[Part]:
+    content = block if isinstance(block, str) else [block]
+    try:
+        read = read_message({"role": role, "content": content})
+    except DecodeError:  # a file of many lines is not refused for one of them
+        return [Opaque(block, origin=Origin(dialect=MESSAGES.name))]
+    model = as_text(message.get("model"))
+    provider = MESSAGES.home if model and family_of(model) == "claude" else None
+    return [with_author(_paired(part), provider, model) for part in read.parts]
+
+
+def _paired(part: Part) -> Part:
+    """The result in a block that the reader of the dialect carries without interpreting it."""
+    match part:
+        case Opaque(value={"type": "tool_result", "tool_use_id": str(name)}):
+            return ToolResult(name)
+        case _:
+            return part
 
 
 # ---- finding --------------------------------------------------------------------------------------------
@@ -104,27 +203,27 @@ def _indexed(data: Data, index: SessionIndex) -> str:
         uuids.add(as_text(head.get("uuid")))
         if kind in _TITLES and (title := as_text(head.get(_TITLES[kind]))):
             names[kind], leaves[kind] = title, as_text(head.get("leafUuid"))
-        lane = thread_of(head, chains)
+        thread = _thread_of(head, chains)
         place = _place(head) or place
         if kind in _SPEAKERS and isinstance(message, dict):
-            if kind == "user" and not lane and not _holds_results(message):
+            if kind == "user" and not thread and not _holds_results(message):
                 index.begins_turn(start, number)
-            _add(index, lane, head, message)
+            _add(index, thread, head, message)
     # A summary may belong to another session.
     own_titles = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
     called = names[own_titles[0]] if own_titles else index.title
     return f"{called} ({place})" if called and place else called
 
 
-def _add(index: SessionIndex, lane: str, head: dict[str, Any], message: dict[str, Any]) -> None:
+def _add(index: SessionIndex, thread: str, head: dict[str, Any], message: dict[str, Any]) -> None:
     """Adds a line with a message to the index."""
-    index.add(lane, seconds_of(head.get("timestamp")))
-    has_title, has_model = index.knows(lane)
+    index.add(thread, seconds_of(head.get("timestamp")))
+    has_title, has_model = index.knows(thread)
     is_users = head["type"] == "user"
     if is_users and not has_title and not head.get("isMeta"):
-        index.learn(lane, title=title_of(_users_message(message)))
+        index.learn(thread, title=title_of(_users_message(message)))
     elif not is_users and not has_model and message.get("model") != "<synthetic>":
-        index.learn(lane, model=as_text(message.get("model")))
+        index.learn(thread, model=as_text(message.get("model")))
 
 
 def _holds_results(message: dict[str, Any]) -> bool:
@@ -136,7 +235,7 @@ def _holds_results(message: dict[str, Any]) -> bool:
 
 def _users_message(message: dict[str, Any]) -> tuple[Message, ...]:
     try:
-        return MESSAGES.request_reader({"messages": [{**message, "role": "user"}]}).messages
+        return (read_message({**message, "role": "user"}),)
     except DecodeError:
         return ()
 
@@ -155,12 +254,12 @@ def _trouble(number: int, line: bytes) -> Trouble:
 # ---- reading --------------------------------------------------------------------------------------------
 
 
-def _read(data: Data, index: SessionIndex, given: str) -> Conversation:
-    lane = index.lanes[given]
-    session = read_session(data.piece(lane.start, lane.end))
-    thread = next((thread for thread in session.threads if thread.name == lane.name), None)
+def _read(data: Data, index: SessionIndex, entry_id: str) -> Conversation:
+    position = index.positions[entry_id]
+    session = session_in(data.piece(position.start, position.end), SESSION)
+    thread = next((thread for thread in session.threads if thread.name == position.name), None)
     turns: list[SessionTurn] = thread.turns if thread else []
-    return Conversation(id=given, turns=turns_of(turns, session, lane))
+    return Conversation(id=entry_id, turns=_turns_of(turns, session, position))
 
 
 def _from_agent(data: Data) -> Conversation:
@@ -215,6 +314,73 @@ def _agent_entries(agents: dict[str, Path]) -> Iterator[Entry]:
         yield Entry(name, title=described, parent=MAIN)
 
 
+# ---- repairing -------------------------------------------------------------------------------------------
+
+
+def _edited(
+    entry: dict[str, Any], gone: set[int | None], names: dict[int | None, str]
+) -> dict[str, Any] | None:
+    message = as_dict(entry.get("message"))
+    content = [
+        _renamed(block, names[position]) if position in names else block
+        for position, block in enumerate(as_list(message.get("content")))
+        if position not in gone
+    ]
+    if None in gone or not content:
+        return None
+    return {**entry, "message": {**message, "content": content}}
+
+
+def _renamed(block: dict[str, Any], name: str) -> dict[str, Any]:
+    return {**block, "id" if block.get("type") == "tool_use" else "tool_use_id": name}
+
+
+def _answered(before: dict[str, Any], name: str, _: ToolCall) -> dict[str, Any]:
+    """A line with a result, whose parent is the line before it."""
+    block = {"tool_use_id": name, "type": "tool_result", "content": UNANSWERED, "is_error": True}
+    members = {key: value for key, value in before.items() if key in _ENVELOPE}
+    line_added = {**members, "type": "user", "message": {"role": "user", "content": [block]}}
+    if isinstance(before.get("uuid"), str):
+        line_added["parentUuid"] = before["uuid"]
+        line_added["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {name}"))
+    return line_added
+
+
+def _relink(
+    entries: list[dict[str, Any]],
+    changed: dict[int, dict[str, Any] | None],
+    added: dict[int, list[dict[str, Any]]],
+) -> None:
+    """Attaches children of removed lines to their parents, and children of a line with new lines to the last of these."""
+    names = [as_text(entry.get("uuid")) for entry in entries]
+    gone = [number for number, entry in changed.items() if entry is None]
+    remaining = {name for number, name in enumerate(names) if changed.get(number, {}) is not None}
+    parents = {
+        names[number]: as_text(entries[number].get("parentUuid"))
+        for number in gone
+        if names[number] not in remaining
+    }
+    tails = {
+        (names[number], bool(entries[number].get("isSidechain"))): lines_added[-1]["uuid"]
+        for number, lines_added in added.items()
+        if names[number] is not None
+    }
+    for number, entry in enumerate(entries):
+        current = changed.get(number, entry)
+        for name in _PARENTS:
+            parent_before = parent = as_text(entry.get(name))
+            if current is None or parent_before is None:
+                continue
+            seen: set[str | None] = set()  # a damaged file may contain a cycle
+            while parent is not None and parent in parents and parent not in seen:
+                seen.add(parent)
+                parent = parents[parent]
+            parent = tails.get((parent, bool(entry.get("isSidechain"))), parent)
+            if parent != parent_before:
+                current = changed[number] = {**current, name: parent}
+
+
+SESSION = SessionFormat("claude-code", _threads, _edited, _answered, _relink)
 READER = Reader(
     kind="claude-code",
     name="a Claude Code session",
@@ -232,15 +398,14 @@ READER = Reader(
 
 
 _INTERRUPTED = "[Request interrupted by user"
-_PARENTS = ("parentUuid", "logicalParentUuid")
 
 
-def turns_of(
-    turns: list[SessionTurn], session: SessionFile, lane: SessionThread
+def _turns_of(
+    turns: list[SessionTurn], session: SessionFile, position: ThreadPosition
 ) -> tuple[Turn, ...]:
     """The turns of a thread, with the errors that were shown between them."""
     entries = [as_dict(line.entry) for line in session.lines]
-    abandoned = _abandoned(turns, entries) if not lane.name else set()
+    abandoned = _abandoned(turns, entries) if not position.name else set()
     has_reasons = any(
         as_dict(entry.get("message")).get("stop_reason") is not None for entry in entries
     )
@@ -249,7 +414,7 @@ def turns_of(
     for place, turn in enumerate(turns):
         following = turns[place + 1] if place + 1 < len(turns) else None
         turn_entries = [entries[line] for line in turn.lines]
-        facts = _known(turn_entries, lane.line + turn.lines[0])
+        facts = _known(turn_entries, position.line + turn.lines[0])
         marks = _marks(turn_entries[0], is_abandoned=turn.lines[0] in abandoned)
         if turn.message.role != "assistant":
             numbered.append((turn.lines[0], Turn(message=turn.message, marks=marks, **facts)))
@@ -260,7 +425,7 @@ def turns_of(
         numbered.append(
             (turn.lines[0], Turn(message=turn.message, answer=answer, seconds=seconds, marks=marks, **facts))
         )  # fmt: skip
-    numbered += _errors(entries, lane)
+    numbered += _errors(entries, position)
     return tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
 
 
@@ -331,13 +496,13 @@ def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | Non
     return round(end - start, 3)
 
 
-def _errors(entries: list[dict[str, Any]], lane: SessionThread) -> list[tuple[int, Turn]]:
+def _errors(entries: list[dict[str, Any]], position: ThreadPosition) -> list[tuple[int, Turn]]:
     """The errors of the API that the user saw instead of an answer."""
     chains: dict[Any, str] = {}
     errors: list[tuple[int, Turn]] = []
     for number, entry in enumerate(entries):
-        thread = thread_of(entry, chains)
-        if not entry.get("isApiErrorMessage") or thread != lane.name:
+        thread = _thread_of(entry, chains)
+        if not entry.get("isApiErrorMessage") or thread != position.name:
             continue
         content = as_dict(entry.get("message")).get("content")
         blocks = [content] if isinstance(content, str) else as_list(content)
@@ -349,7 +514,7 @@ def _errors(entries: list[dict[str, Any]], lane: SessionThread) -> list[tuple[in
         failure = Failure(type=as_text(entry.get("error")), message=text)
         answer = Response(parts=message.parts, error=failure)
         turn = Turn(
-            message=message, answer=answer, marks=("api_error",), **_known([entry], lane.line + number)
+            message=message, answer=answer, marks=("api_error",), **_known([entry], position.line + number)
         )  # fmt: skip
         errors.append((number, turn))
     return errors

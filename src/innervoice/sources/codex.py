@@ -1,33 +1,51 @@
 """Sessions of Codex (`rollout-*.jsonl`) -> a conversation.
 
-`sessions/transcripts.py` describes how lines become messages. In addition the file has a line `token_count` after each answer, `turn_context` with
+The format is not documented; this follows public session files (2026-11-20). A line of type response_item has an item of the Responses API;
+`turn_context` names the model of the following turns, `session_meta` the provider. In addition the file has a line `token_count` after each answer, `turn_context` with
 the settings of the following turns, and `compacted` with the replacement of the history before it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
-from innervoice.canon.parts import Text
+from innervoice.canon.origin import Origin
+from innervoice.canon.parts import Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import DecodeError, UsageError
-from innervoice.sessions.transcripts import SessionTurn, item_messages, read_session
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation, Mark, Turn
-from innervoice.sources.json_lines import members_at
+from innervoice.planning.turns import UNANSWERED
+from innervoice.sources.conversation import (
+    Conversation,
+    Mark,
+    Turn,
+    seconds_of,
+    title_of,
+    with_title,
+)
+from innervoice.sources.json_lines import first_dicts, members_at
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.session_index import IN_PIECES, SessionIndex, SessionThread
-from innervoice.sources.turns import seconds_of, title_of, with_title
+from innervoice.sources.transcripts import (
+    IN_PIECES,
+    SessionFormat,
+    SessionIndex,
+    SessionTurn,
+    ThreadPosition,
+    session_in,
+    with_author,
+)
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.responses import DIALECT as RESPONSES
+from innervoice.wire.responses.serve import read_messages
 from innervoice.wire.serve import setting_of
 
-__all__ = ["READER"]
+__all__ = ["READER", "SESSION"]
 
 _KINDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
 _INJECTED = (
@@ -35,6 +53,10 @@ _INJECTED = (
     "<skills", "# AGENTS.md instructions",
 )  # fmt: skip
 """The beginnings of messages that Codex writes in the user's name."""
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+"""Items that contain a result: of a function, and of a tool that takes text."""
+_UNSENT = {"ghost_snapshot"}
+"""Items that Codex does not send."""
 _FAILURES = {"error", "stream_error"}
 _COUNTS = {
     "input_tokens": "input_tokens",
@@ -49,6 +71,51 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
         as_text(entry.get("type")) in _KINDS and isinstance(entry.get("payload"), dict)
         for entry in first_dicts(beginning)
     )
+
+
+# ---- lines -> messages ---------------------------------------------------------------------------------
+
+
+def _threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
+    turns: list[SessionTurn] = []
+    provider = model = None
+    for number, entry in enumerate(entries):
+        kind, payload = entry.get("type"), as_dict(entry.get("payload"))
+        if kind == "session_meta":
+            host = host_of(as_text(payload.get("model_provider")) or "")
+            provider = host.id if host else None
+        elif kind == "turn_context":
+            model = as_text(payload.get("model"))
+        elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
+            for message in _messages(payload):
+                goes_on = turns and turns[-1].message.role == message.role == "assistant"
+                turn = turns[-1] if goes_on else SessionTurn(message)
+                if not goes_on:
+                    turns.append(turn)
+                parts = [with_author(_paired(part), provider, model) for part in message.parts]
+                turn.add(number, None, parts)
+    return {"": turns} if turns else {}
+
+
+def _messages(item: dict[str, Any]) -> list[Message]:
+    """The messages of an item; an item of a wrong form is passed on as it is."""
+    try:
+        return read_messages([item])
+    except DecodeError:
+        origin = Origin(dialect=RESPONSES.name, item="input")
+        return [Message("user", (Opaque(item, origin=origin),))]
+
+
+def _paired(part: Part) -> Part:
+    """The call or result in an item that the reader of the dialect carries without interpreting it."""
+    match part:
+        case Opaque(value={"type": kind, "call_id": str(name)}) if kind in _OUTPUTS:
+            return ToolResult(name)
+        case Opaque(value={"type": "local_shell_call", "call_id": str(name)}):
+            origin = Origin(dialect=RESPONSES.name, block=part.value)
+            return ToolCall(name, "local_shell", "{}", origin=origin)
+        case _:
+            return part
 
 
 # ---- finding --------------------------------------------------------------------------------------------
@@ -111,9 +178,9 @@ def _open(data: Data) -> Opened:
         raise DecodeError("the Codex session has no items")
 
     def read(entry: Entry) -> Conversation:
-        lane = index.lanes[entry.id]
-        before = copy(befores.get(lane.start, _Settings()))
-        read = _read(data.piece(lane.start, lane.end), lane, before)
+        position = index.positions[entry.id]
+        before = copy(befores.get(position.start, _Settings()))
+        read = _read(data.piece(position.start, position.end), position, before)
         title = read.title or entry.title
         return with_title(
             read.replace(id=entry.id, title=title if not index.is_cut else entry.title)
@@ -143,7 +210,7 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
         if kind != "response_item" or not payload:
             continue
         is_question = payload.get("role") == "user" and not _is_injected(
-            messages := item_messages(payload)
+            messages := _messages(payload)
         )
         if is_question and index.begins_turn(start, number):
             befores[start] = copy(settings)
@@ -155,7 +222,7 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
     return befores
 
 
-def _is_injected(messages: tuple[Message, ...]) -> bool:
+def _is_injected(messages: Sequence[Message]) -> bool:
     texts = [part.text for message in messages for part in message.parts if isinstance(part, Text)]
     return bool(texts) and all(text.lstrip().startswith(_INJECTED) for text in texts)
 
@@ -163,10 +230,10 @@ def _is_injected(messages: tuple[Message, ...]) -> bool:
 # ---- reading --------------------------------------------------------------------------------------------
 
 
-def _read(content: bytes, lane: SessionThread, settings: _Settings) -> Conversation:
+def _read(content: bytes, position: ThreadPosition, settings: _Settings) -> Conversation:
     head = settings.lines()
-    first_line = lane.line - len(head)
-    session = read_session(b"".join(head) + content)
+    first_line = position.line - len(head)
+    session = session_in(b"".join(head) + content, SESSION)
     entries = [as_dict(line.entry) for line in session.lines]
     turns = session.threads[0].turns
     counts = _counts(turns, entries)
@@ -257,7 +324,7 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
         items = [
             item for item in as_list(payload.get("replacement_history")) if isinstance(item, dict)
         ]
-        messages = [message for item in items for message in item_messages(item)]
+        messages = [message for item in items for message in _messages(item)]
         if not messages:
             messages = [user(as_text(payload.get("message")) or "")]
         return [
@@ -274,6 +341,23 @@ def _own_turns(entry: dict[str, Any], line: int) -> list[Turn]:
     return []
 
 
+# ---- repairing -------------------------------------------------------------------------------------------
+
+
+def _edited(
+    entry: dict[str, Any], gone: set[int | None], names: dict[int | None, str]
+) -> dict[str, Any] | None:
+    return None if gone else {**entry, "payload": {**entry["payload"], "call_id": names[None]}}
+
+
+def _answered(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, Any]:
+    block = as_dict(call.origin.block) if call.origin else {}
+    kind = _OUTPUTS[block.get("type") == "custom_tool_call"]
+    members = {key: value for key, value in before.items() if key in ("timestamp", "type")}
+    return {**members, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
+
+
+SESSION = SessionFormat("codex", _threads, _edited, _answered, lambda *_: None)
 READER = Reader(
     kind="codex",
     name="a Codex session",

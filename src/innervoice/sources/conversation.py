@@ -5,14 +5,17 @@ If a source does not know something, the value is None and `Reader.cannot_know` 
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Literal, TypeAlias
 
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
 
-__all__ = ["Conversation", "Mark", "Turn"]
+__all__ = ["Conversation", "Mark", "Turn", "answer_turn", "seconds_of", "title_of", "with_title"]
 
 Mark: TypeAlias = Literal["compaction", "abandoned", "api_error", "injected"]
 """How a program marks a turn: it replaces everything before, the user abandoned it by going back, it is an error that was shown and never sent,
@@ -60,3 +63,53 @@ class Conversation(Value, frozen=True, kw_only=True):
     def messages(self) -> tuple[Message, ...]:
         """The messages, as a history."""
         return tuple(turn.message for turn in self.turns)
+
+
+# ---- messages -> turns, texts -> titles and times ------------------------------------------------------------
+
+
+_TITLE = 80
+_YEAR_2100 = 4_102_444_800
+"""A larger number is in milliseconds."""
+
+
+def answer_turn(answer: Response, **known: Any) -> Turn:
+    """The turn of an answer."""
+    return Turn(message=answer.message, answer=answer, **known)
+
+
+def title_of(messages: Iterable[Message]) -> str:
+    """The first words of the user."""
+    for message in messages:
+        if message.role == "user" and (line := " ".join(_words(message).split())):
+            return line if len(line) <= _TITLE else line[: _TITLE - 3] + "..."
+    return ""
+
+
+def with_title(conversation: Conversation) -> Conversation:
+    """The conversation with the first words of the user as its title, if it has none."""
+    if conversation.title:
+        return conversation
+    users = [turn for turn in conversation.turns if not turn.marks] or conversation.turns
+    return conversation.replace(title=title_of(turn.message for turn in users))
+
+
+def _words(message: Message) -> str:
+    return " ".join(part.text for part in message.parts if isinstance(part, Text))[: 20 * _TITLE]
+
+
+def seconds_of(value: Any) -> float | None:
+    """A time as seconds since 1970: an ISO text, or a number of seconds or milliseconds; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, (int, float)):
+        if not 0 < value < 1e15:
+            return None
+        return value / 1000 if value > _YEAR_2100 else float(value)
+    if not isinstance(value, str) or not value[:1].isdigit():
+        return None
+    try:
+        time = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()

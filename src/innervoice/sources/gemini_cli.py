@@ -25,13 +25,10 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import answer_from
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation, Mark, Turn
-from innervoice.sources.json_lines import is_json_lines, json_lines
-from innervoice.sources.native_turns import Author, author_of
+from innervoice.sources.conversation import Conversation, Mark, Turn, seconds_of, title_of
+from innervoice.sources.json_lines import first_dicts, is_json_lines, json_lines
+from innervoice.sources.native_turns import Author, answer_from, author_of
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.turns import seconds_of, title_of
 from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text

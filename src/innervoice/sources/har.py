@@ -21,11 +21,17 @@ from innervoice.catalog.lookup import all_hosts
 from innervoice.conversation.turns import shown_turn
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation, Turn
+from innervoice.sources.conversation import (
+    Conversation,
+    Turn,
+    answer_turn,
+    seconds_of,
+    title_of,
+    with_title,
+)
+from innervoice.sources.json_lines import first_dicts
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.stored import is_history, load_whole
-from innervoice.sources.turns import answer_turn, request_turns, seconds_of, title_of, with_title
+from innervoice.sources.stored import is_history, load_whole, request_turns
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 

@@ -29,9 +29,8 @@ from innervoice.canon.response import Failure
 from innervoice.canon.tools import Tool
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
-from innervoice.sources.answers import answer_from, as_effort
-from innervoice.sources.beginning import first_dicts
-from innervoice.sources.conversation import Conversation, Turn
+from innervoice.sources.conversation import Conversation, Turn, seconds_of, title_of
+from innervoice.sources.json_lines import first_dicts
 from innervoice.sources.native_turns import (
     Author,
     Called,
@@ -39,11 +38,12 @@ from innervoice.sources.native_turns import (
     Said,
     Seals,
     Thought,
+    answer_from,
+    as_effort,
     author_of,
     parts_from,
 )
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.turns import seconds_of, title_of
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE

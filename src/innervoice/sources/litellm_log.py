@@ -14,12 +14,10 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
-from innervoice.sources.beginning import first_values
-from innervoice.sources.conversation import Conversation
-from innervoice.sources.json_lines import LineLog, is_json_lines, json_lines
+from innervoice.sources.conversation import Conversation, answer_turn, seconds_of, with_title
+from innervoice.sources.json_lines import LineLog, first_values, is_json_lines, json_lines
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.stored import load_whole
-from innervoice.sources.turns import answer_turn, request_turns, seconds_of, with_title
+from innervoice.sources.stored import load_whole, request_turns
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
 
 __all__ = ["READER", "is_record"]

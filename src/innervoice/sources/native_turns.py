@@ -11,11 +11,17 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from typing import Any, NamedTuple, TypeAlias
 
+from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Form, Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.response import Failure, Response
+from innervoice.canon.usage import Usage
+from innervoice.canon.words import finish_reason_of
 from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.makers import maker_of
 from innervoice.catalog.targets import names_of
+from innervoice.errors import UsageError
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE
@@ -26,7 +32,19 @@ from innervoice.wire.protocol import Context
 from innervoice.wire.responses import DIALECT as RESPONSES
 from innervoice.wire.serve import assistant_turn
 
-__all__ = ["UNSEALED", "Author", "Called", "Piece", "Said", "Seals", "Thought", "author_of", "parts_from"]  # fmt: skip
+__all__ = [
+    "UNSEALED",
+    "Author",
+    "Called",
+    "Piece",
+    "Said",
+    "Seals",
+    "Thought",
+    "answer_from",
+    "as_effort",
+    "author_of",
+    "parts_from",
+]
 
 
 class Author(NamedTuple):
@@ -293,3 +311,48 @@ _SHAPES = {
     CONVERSE.name: _Shape(_converse_block, _converse_answer),
     CHAT.name: _Shape(_chat_block, _chat_answer, is_single=True),
 }
+
+
+# ---- Facts of programs about an answer besides its parts: words for the finish reason, and for levels of reasoning -> ours.
+
+
+_UNSAID = {"", "unknown", "other"}
+"""Words for an unknown reason."""
+
+
+def answer_from(
+    author: Author,
+    parts: tuple[Part, ...],
+    *,
+    id: str | None = None,  # noqa: A002 - the plain word
+    ended: bool = True,
+    reason: str | None = None,
+    usage: Usage | None = None,
+    error: Failure | None = None,
+    notes: tuple[Note, ...] = (),
+) -> Response:
+    """An answer whose parts are known; an unknown finish reason is noted, and treated as a normal stop."""
+    word = (reason or "").lower().replace("-", "_")
+    finish_reason = None if word in _UNSAID else finish_reason_of(word)
+    if finish_reason is None and word not in _UNSAID:
+        finish_reason, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
+    return Response(
+        parts=parts,
+        provider=author.provider,
+        model=author.model,
+        id=id,
+        ended=ended,
+        finish_reason=finish_reason,
+        wire_finish_reason=reason or None,
+        usage=usage or Usage(),
+        error=error,
+        notes=notes,
+    )
+
+
+def as_effort(word: Any) -> Reasoning | None:
+    """A level of reasoning, as a program wrote it; None for an unknown word."""
+    try:
+        return Reasoning.from_any(word.lower()) if isinstance(word, str) else None
+    except UsageError:
+        return None

@@ -1,30 +1,33 @@
-"""Values stored by innervoice, and histories of any program -> conversations.
+"""Values stored by innervoice, and histories of any program -> messages, and conversations.
 
 Reads the output of `to_json` and `Conversation.save`; lists of messages, contents or items of any dialect and of LangChain; bodies of
-requests; and files with one of these on each line.
+requests; and files with one of these on each line. `history_from` also reads session files of Claude Code and Codex, and lists of objects.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
 from innervoice.errors import DecodeError, InnervoiceError
-from innervoice.sessions.foreign import history_from
-from innervoice.sessions.langchain import is_langchain
-from innervoice.sources.beginning import first_values
-from innervoice.sources.conversation import Conversation, Turn
-from innervoice.sources.json_lines import is_json_lines, json_lines, read_line
+from innervoice.sources.claude_code import SESSION as CLAUDE_CODE
+from innervoice.sources.codex import SESSION as CODEX
+from innervoice.sources.conversation import Conversation, Turn, answer_turn, with_title
+from innervoice.sources.json_lines import first_values, is_json_lines, json_lines, read_line
+from innervoice.sources.langchain import from_object, is_langchain, read_langchain
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.turns import answer_turn, settings_of, with_title
-from innervoice.wire.dialects import HISTORY_MEMBERS, history_dialect_of
+from innervoice.sources.transcripts import SessionFile, session_in
+from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.json_access import as_text
+from innervoice.wire.objects import json_of
 
-__all__ = ["READER", "is_history"]
+__all__ = ["READER", "History", "history_from", "is_history", "request_turns"]
 
 _SAVED = "innervoice.conversation"
 _BLANKS = b"\xef\xbb\xbf \r\n\t"
@@ -71,6 +74,124 @@ def _is_message(value: Any) -> bool:
         return False
     is_plain = "role" in value and ("content" in value or "parts" in value)
     return is_plain or is_langchain([value])
+
+
+# ---- a value -> messages, and the form they were stored in ----------------------------------------------------
+
+
+class History(NamedTuple):
+    """Messages, and the form they were stored in."""
+
+    messages: list[Message]
+    kind: str
+    """A dialect, "langchain", "innervoice", "claude-code" or "codex"."""
+    body: dict[str, Any] | None = None
+    """The request body that contained the list; None for a list on its own."""
+    items: list[Any] | None = None
+    """The list as it was stored."""
+    session: SessionFile | None = None
+    """The session file; the messages are its main conversation."""
+    request: Request | None = None
+    """The settings of the body; None for a list without a body, and for LangChain."""
+
+
+def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
+    """Reads a history of another program; raises `DecodeError` for other data.
+
+    `data` is the content of a file, parsed JSON, or a list of LangChain messages or of objects of an SDK.
+    """
+    if isinstance(data, (str, bytes)):
+        raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+        try:
+            value = load_json(raw)
+        except ValueError:
+            value = None
+        if value is None or _is_session_line(value):
+            session = session_in(raw, CODEX, CLAUDE_CODE)
+            return History(session.messages, session.kind, session=session)
+        return _from_value(value)
+    if isinstance(data, dict):
+        return _from_value(json_of(data))
+    if not isinstance(data, Iterable):
+        raise DecodeError(f"expected a list of messages, or a body that holds one, not {data!r}")
+    items: list[Any] = [item.message if isinstance(item, Response) else item for item in data]
+    if items and all(isinstance(item, Message) for item in items):
+        return History(items, "innervoice")
+    return _from_value([json_of(from_object(item)) for item in items])
+
+
+def _from_value(value: Any) -> History:
+    if _is_whole(value):
+        stored = from_json(dump_json(value))
+        return History([stored.message if isinstance(stored, Response) else stored], "innervoice")
+    if isinstance(value, list) and value and all(map(_is_whole, value)):
+        stored = from_json(dump_json(value))
+        messages = [item.message if isinstance(item, Response) else item for item in stored]
+        return History(messages, "innervoice")
+    items = value if isinstance(value, list) else _member_of(value)
+    if not items:
+        raise DecodeError(
+            "expected a list of messages, contents or items, or a body or session file that holds one"
+        )
+    body = None if items is value else dict(value)
+    if is_langchain(items):
+        return History(read_langchain(items), "langchain", body, items)
+    dialect = history_dialect_of(items)
+    if dialect is None:
+        raise DecodeError(
+            "expected messages with a role, contents with parts, or items with a type"
+        )
+    row = dialect_named(dialect)
+    if body is not None and body.get(row.history) is not items:
+        # Messages with only a role and a text look alike; the member that contains them does not.
+        row = next(
+            other for other in map(dialect_named, DIALECTS) if body.get(other.history) is items
+        )
+    read = row.request_reader(body or {row.history: items})
+    return History(
+        list(read.messages), row.name, body, items, request=None if body is None else read
+    )
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether `to_json` wrote the value, and it has its parts."""
+    return _is_ours(value) and "parts" in value
+
+
+def _is_session_line(value: Any) -> bool:
+    """Whether the only line of a file is a line of a session."""
+    match value:
+        case {"type": "response_item", "payload": dict()}:
+            return True
+        case {"type": "user" | "assistant", "message": dict()}:
+            return True
+        case _:
+            return False
+
+
+def _member_of(value: Any) -> list[Any] | None:
+    names = HISTORY_MEMBERS if isinstance(value, dict) else ()
+    return next((value[name] for name in names if isinstance(value.get(name), list)), None)
+
+
+def request_turns(body: Any) -> tuple[list[Turn], Request | None]:
+    """The turns and settings of the body of a request; a body that cannot be read is one turn that contains it as it is."""
+    if not body:
+        return [], None
+    for name in ("input", "prompt"):  # a text in place of a list
+        if isinstance(body, dict) and isinstance(body.get(name), str):
+            rest = {key: value for key, value in body.items() if key != name}
+            body = {**rest, "input": [{"role": "user", "content": body[name]}]}
+    try:
+        history = history_from(body)
+    except DecodeError:
+        return [Turn(message=Message("user", (Opaque(body),)))], None
+    return [Turn(message=message) for message in history.messages], settings_of(history.request)
+
+
+def settings_of(request: Request | None) -> Request | None:
+    """A request without its messages."""
+    return request.replace(messages=()) if request else None
 
 
 # ---- one or many ------------------------------------------------------------------------------------------

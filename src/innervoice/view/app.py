@@ -22,18 +22,15 @@ from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
-from innervoice.view.assets import PAGE, asset, media_type, names
 from innervoice.view.comparing import request_diff, turn_diff
-from innervoice.view.export import export_file
-from innervoice.view.guard import Guard
+from innervoice.view.export import PAGE, asset, export_file, media_type, names
+from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotOnShelfError
-from innervoice.view.live import Live
+from innervoice.view.live import Live, Threads
 from innervoice.view.plans import plan_view
 from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
 from innervoice.view.rows import whole_text
 from innervoice.view.searching import hits_in
-from innervoice.view.settings import Settings
-from innervoice.view.threads import Threads
 
 __all__ = ["create_app", "search", "suggested_models"]
 

@@ -13,13 +13,12 @@ from innervoice.planning.cache import cache_effect
 from innervoice.planning.plan import Plan, planned
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
-from innervoice.view.diffing import diff_lines
 from innervoice.view.part_view import part_text
-from innervoice.view.plans import encoded_lines, trouble
+from innervoice.view.plans import diff_lines, encoded_lines, trouble
 from innervoice.view.row_types import DiffView, Fact
 from innervoice.view.seals import Seals
 from innervoice.view.sending import Sent, model_of, request_for, sent_before
-from innervoice.view.turn_facts import STATUS_WORDS
+from innervoice.view.totals import STATUS_WORDS
 from innervoice.view.wording import fact
 
 __all__ = ["request_diff", "turn_diff"]

@@ -10,6 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast, get_args
 
 from innervoice.canon.jsontext import dump_json
@@ -21,17 +22,18 @@ from innervoice.canon.storage import to_json
 from innervoice.errors import UsageError
 from innervoice.privacy.redactor import Redactor, identifier, plain_word
 from innervoice.show import render_markdown
-from innervoice.show.markdown import literal
+from innervoice.show.forms import literal
 from innervoice.show.policy import Policy, check_policy, thought_about
 from innervoice.sources.conversation import Turn
-from innervoice.view.assets import PAGE, asset
 from innervoice.view.library import Library
 from innervoice.view.row_types import About, Fact, Head, Row, Rows
 from innervoice.view.rows import whole_text
 
 __all__ = [
+    "PAGE",
     "ExportedFile",
     "Form",
+    "asset",
     "bundled",
     "export_file",
     "export_html",
@@ -40,8 +42,10 @@ __all__ = [
     "export_of",
     "form_of",
     "head_for_file",
+    "media_type",
     "message_for_file",
     "messages_for_file",
+    "names",
     "page_with",
     "parts_for_file",
     "rows_for_file",
@@ -501,3 +505,35 @@ def _bound(found: re.Match[str]) -> str:
 
 def _variable(module: str) -> str:
     return f"module_{module.replace('-', '_')}"
+
+
+# ---- The files of the page, by a fixed list of names.
+
+
+PAGE = "index.html"
+_FOLDER = Path(__file__).parent / "assets"
+_ASSET_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def names() -> frozenset[str]:
+    """The names of all files."""
+    if not _FOLDER.is_dir():
+        return frozenset()
+    return frozenset(path.name for path in _FOLDER.iterdir() if path.suffix in _ASSET_TYPES)
+
+
+def asset(name: str) -> bytes:
+    """The content of a file whose name is in the list."""
+    if name not in names():
+        raise KeyError(name)
+    return (_FOLDER / name).read_bytes()
+
+
+def media_type(name: str) -> str:
+    """The type of a file, by its name."""
+    return _ASSET_TYPES[Path(name).suffix]

@@ -18,9 +18,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.view.settings import Settings
+from innervoice.canon.value import Value
+from innervoice.show.policy import Policy
 
-__all__ = ["HEADERS", "Guard", "is_loopback", "new_token"]
+__all__ = ["HEADERS", "Guard", "Settings", "is_loopback", "new_token"]
 
 HEADERS = {
     "content-security-policy": (
@@ -175,3 +176,22 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 def _lowered(names: Iterable[str]) -> set[str]:
     return {name.lower() for name in names}
+
+
+# ---- The settings of a viewer.
+
+
+class Settings(Value, frozen=True, kw_only=True):
+    """The choices of the user who starts a viewer, and who may access it."""
+
+    policy: Policy = "summary"
+    """How much of a thought is open at first."""
+    target: str | None = None
+    """The model whose plan is suggested, as provider/model."""
+    token: str | None = None
+    """The token that the first URL must contain; None where access was already checked."""
+    hosts: tuple[str, ...] | None = None
+    """The accepted host names, in addition to IP addresses; None where host names are checked elsewhere."""
+    only_loopback: bool = True
+    """Whether an IP address must be one of this machine."""
+    is_live: bool = True

@@ -20,8 +20,16 @@ from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_source
 from innervoice.sources.reader import Entry
-from innervoice.view.ids import entry_id, full_id, split_id
-from innervoice.view.places import PIPED, Listing, Places, Stamp, item_of
+from innervoice.view.places import (
+    PIPED,
+    Listing,
+    Places,
+    Stamp,
+    entry_id,
+    full_id,
+    item_of,
+    split_id,
+)
 from innervoice.view.row_types import Fact, Head, Row, SourceItem, SourceList, ThreadRow
 from innervoice.view.rows import head_facts, rows_of
 from innervoice.view.wording import fact, moment

@@ -10,17 +10,17 @@ from __future__ import annotations
 import asyncio
 import secrets
 from collections import OrderedDict, deque
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 from time import monotonic
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
 from innervoice.view.library import Library
 from innervoice.view.places import Stamp
 from innervoice.view.row_types import Growth, Head, Row
-from innervoice.view.threads import Threads
 
 __all__ = [
     "HEARTBEAT",
@@ -29,6 +29,8 @@ __all__ = [
     "Happened",
     "Live",
     "Sketch",
+    "Task",
+    "Threads",
     "Told",
     "changes",
     "sketch_of",
@@ -392,3 +394,25 @@ def _growth(before: Sketch, after: Sketch, row: Row) -> Growth | None:
     members = cast("dict[str, Any]", row)
     changed = {name: members[name] for name, (was, now) in carried.items() if was != now}
     return cast("Growth", growth | {"facts": row["facts"]} | changed)
+
+
+# ---- Where files are read: outside the event loop, in few threads.
+#
+# Reading is serial anyway, and each thread that reads keeps some memory to itself. A request for rows does not wait for a search, or for the scan
+# of a folder, which take seconds.
+
+
+Task: TypeAlias = Literal["read", "list", "search"]
+Result = TypeVar("Result")
+
+
+class Threads:
+    """One thread for each kind of work."""
+
+    def __init__(self) -> None:
+        tasks: tuple[Task, ...] = ("read", "list", "search")
+        self._pools = {task: ThreadPoolExecutor(1, f"view-{task}") for task in tasks}
+
+    async def run(self, task: Task, function: Callable[[], Result]) -> Result:
+        """The result of a function that blocks."""
+        return await asyncio.get_running_loop().run_in_executor(self._pools[task], function)

@@ -12,8 +12,17 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Thinking, ToolCall, ToolResult
 from innervoice.privacy.redactor import Redactor
-from innervoice.show.lines import line_of
-from innervoice.show.policy import Answer, Block, Item, Result, ShownCall, Thought, counted, view_of
+from innervoice.show.policy import (
+    Answer,
+    Block,
+    Item,
+    Result,
+    ShownCall,
+    Thought,
+    counted,
+    line_of,
+    view_of,
+)
 from innervoice.show.visible import one_line, visible
 from innervoice.view.row_types import Fact
 from innervoice.view.wording import fact, size

@@ -6,6 +6,7 @@ Only these can be opened: an id that the page sends is looked up here and never 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from pathlib import Path
@@ -14,17 +15,27 @@ from time import monotonic
 from typing import NamedTuple, TypeAlias
 
 from innervoice.errors import InnervoiceError
+from innervoice.privacy.redactor import identifier
 from innervoice.privacy.secrets import redacted_name
 from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
-from innervoice.sources.finding import FoundPaths
-from innervoice.sources.opening import Source, reader_names, reader_of
-from innervoice.sources.reader import Reader
-from innervoice.view.ids import full_id
+from innervoice.sources.opening import FoundPaths, Source, reader_names, reader_of
+from innervoice.sources.reader import Entry, Reader
 from innervoice.view.row_types import SourceItem, SourceList
 from innervoice.view.wording import fact, moment, size
 
-__all__ = ["PIPED", "Listing", "Places", "Stamp", "ViewedFile", "item_of", "stamp_of"]
+__all__ = [
+    "PIPED",
+    "Listing",
+    "Places",
+    "Stamp",
+    "ViewedFile",
+    "entry_id",
+    "full_id",
+    "item_of",
+    "split_id",
+    "stamp_of",
+]
 
 PIPED = "stdin"
 """The id of standard input."""
@@ -302,3 +313,27 @@ def _fits(item: SourceItem, words: list[str]) -> bool:
     labels = (fact["label"] for fact in item["facts"])
     text = " ".join([item["title"], item["path"], item["kind"], *labels]).lower()
     return all(word in text for word in words)
+
+
+# ---- Ids of conversations that are safe in a URL: SOURCE.CONVERSATION.
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,80}")
+
+
+def full_id(source_id: str, entry: Entry) -> str:
+    """The id of a conversation for the page."""
+    return f"{source_id}.{entry_id(entry)}"
+
+
+def entry_id(entry: Entry) -> str:
+    """The second half: the source's own id if it is safe, otherwise a hash of it."""
+    if _PLAIN.fullmatch(entry.id) and identifier(entry.id) == entry.id:
+        return entry.id
+    return "~" + sha256(entry.id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def split_id(id: str) -> tuple[str, str]:  # noqa: A002 - the plain word
+    """The source and the conversation of an id; a conversation "" is the main one."""
+    source_id, _, conversation = id.partition(".")
+    return source_id, conversation

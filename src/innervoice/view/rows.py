@@ -22,12 +22,12 @@ from innervoice.canon.parts import (
     is_inline,
 )
 from innervoice.planning.pairs import pairs_of
-from innervoice.show.lines import line_of
 from innervoice.show.policy import (
     Item,
     Remark,
     Thought,
     counted,
+    line_of,
     view_of,
 )
 from innervoice.sources.conversation import Conversation, Turn
@@ -47,8 +47,7 @@ from innervoice.view.part_view import (
 )
 from innervoice.view.row_types import Fact, Row
 from innervoice.view.seals import Seals
-from innervoice.view.totals import Prices, sums
-from innervoice.view.turn_facts import turn_facts, turn_notes
+from innervoice.view.totals import Prices, sums, turn_facts, turn_notes
 from innervoice.view.wording import duration, fact, size
 
 __all__ = ["LONGEST", "head_facts", "heads_of", "rows_of", "whole_text"]

@@ -26,7 +26,7 @@ from innervoice.view.part_view import part_text
 from innervoice.view.row_types import Hit
 from innervoice.view.rows import heads_of
 from innervoice.view.sending import model_of
-from innervoice.view.turn_facts import STATUS_WORDS, turn_notes
+from innervoice.view.totals import STATUS_WORDS, turn_notes
 
 __all__ = ["hits_in"]
 

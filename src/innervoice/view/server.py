@@ -9,9 +9,8 @@ from starlette.applications import Starlette
 
 from innervoice.local_server import FAREWELL, LocalServer, bound_socket
 from innervoice.view.app import create_app
-from innervoice.view.guard import is_loopback, new_token
+from innervoice.view.guard import Settings, is_loopback, new_token
 from innervoice.view.library import Library
-from innervoice.view.settings import Settings
 
 __all__ = ["ViewServer", "bound_socket", "first_address", "guarded", "run"]
 

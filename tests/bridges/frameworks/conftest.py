@@ -8,7 +8,7 @@ import pytest
 
 import innervoice.bridges.litellm
 from bridges.frameworks.recorder import MODELS, Recorder
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 _SILENT = {
     "ANONYMIZED_TELEMETRY": "False",

@@ -9,7 +9,7 @@ import pytest
 
 import innervoice.bridges.litellm as ours
 from bridges.frameworks.recorder import MODELS, is_kept_alone, needs
-from innervoice.cli.clients import ClientTarget, clients
+from innervoice.cli.run import ClientTarget, clients
 
 needs("mini-swe-agent")
 # The program and its packages warn of things that are none of ours.

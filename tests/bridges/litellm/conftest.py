@@ -6,10 +6,10 @@ import pytest
 
 import innervoice.bridges.litellm as ours
 from bridges.litellm.talk import Line, Served, real_litellm
-from innervoice.bridges.litellm.remembered_turns import MEMORY
+from innervoice.bridges.litellm.arguments import MEMORY
 from innervoice.client.embedded import embedded_async_http, embedded_http
+from innervoice.emulator.app import EmulatorServer
 from innervoice.emulator.routes import base_urls
-from innervoice.emulator.server import EmulatorServer
 
 _PROXIES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 

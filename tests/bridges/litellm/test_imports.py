@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from innervoice.bridges import litellm
-from innervoice.emulator.server import EmulatorServer
+from innervoice.emulator.app import EmulatorServer
 
 ROOT = [
     "completion",

@@ -42,7 +42,7 @@ def run(code):
         "from litellm import completion as it; own = ours.completion",
         "import litellm.types.utils as it; own = ours.types.utils",
         "it = importlib.import_module('litellm.exceptions'); own = ours.exceptions",
-        "import innervoice.bridges.litellm.chunk_builder as own, litellm.chunk_builder as it",
+        "import innervoice.bridges.litellm.chunks as own, litellm.chunks as it",
         "it = sys.modules['litellm.types.utils']; own = ours.types.utils",
         "import pkgutil; it = pkgutil.resolve_name('litellm.main'); own = ours.main",
     ],
@@ -118,7 +118,7 @@ def test_what_is_not_there(statement, named):
 def test_uninstall():
     """Nothing is left: no module, no finder, no attribute; and again, and without an install before."""
     code = HEAD + (
-        "import litellm.types.utils, litellm.chunk_builder\n"
+        "import litellm.types.utils, litellm.chunks\n"
         "ours.uninstall(); ours.uninstall()\n"
         "modules, finders, names = before\n"
         "print(sys.meta_path == finders, set(vars(ours)) == names)\n"

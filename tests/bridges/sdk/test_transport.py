@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from innervoice.bridges import sdk
-from innervoice.bridges.relay import Relay
+from innervoice.bridges.sdk import Relay
 
 openai = pytest.importorskip("openai")
 

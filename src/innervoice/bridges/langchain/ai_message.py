@@ -30,7 +30,7 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.folding import FoldedPart, PartFolder, content_of
-from innervoice.sessions.langchain_blocks import (
+from innervoice.sources.langchain.blocks import (
     KEY,
     blocks_of,
     extras_of,

@@ -30,8 +30,8 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_in_langchain
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, UsageError
-from innervoice.sessions.langchain import CONTENT, from_object, read_langchain
-from innervoice.sessions.langchain_blocks import (
+from innervoice.sources.langchain import CONTENT, from_object, read_langchain
+from innervoice.sources.langchain.blocks import (
     KEY,
     is_withdrawn,
     parts_of,

@@ -22,7 +22,7 @@ from langchain_core.utils.pydantic import is_basemodel_subclass
 
 from innervoice.canon.messages import user
 from innervoice.canon.request import Request, Tool
-from innervoice.client.structured import call_instruction
+from innervoice.client.settings import call_instruction
 from innervoice.errors import UsageError
 from innervoice.planning.encode import encode
 

@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
+from innervoice.bridges.litellm.tokens import completion_cost, cost_per_token
 from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = ["completion_cost", "cost_per_token"]

@@ -18,6 +18,9 @@ __all__ = [
     "LitellmObject",
     "Members",
     "MissingMemberError",
+    "ResponseAPIUsage",
+    "ResponseItem",
+    "ResponsesAPIResponse",
     "build",
     "build_all",
     "plain",
@@ -212,3 +215,52 @@ def build_all(kind: Callable[..., Any], values: Iterable[Any] | None) -> Any:
 def without_none(**members: Any) -> Members:
     """The members that are not None."""
     return {name: value for name, value in members.items() if value is not None}
+
+
+# ---- The objects of a response of the Responses API; members can be read as attributes and as items.
+
+
+class ResponseItem(LitellmObject):
+    """An item of the output, or a part of one."""
+
+    def __init__(self, **members: Any) -> None:
+        if isinstance(members.get("content"), list):
+            members["content"] = build_all(ResponseItem, members["content"])
+        if isinstance(members.get("summary"), list):
+            members["summary"] = build_all(ResponseItem, members["summary"])
+        super().__init__(**members)
+
+
+class ResponsesAPIResponse(LitellmObject):
+    """A response of the Responses API."""
+
+    id: str
+    created_at: float
+    model: str | None
+    object: str
+    status: str | None
+    output: list[Any]
+    usage: Any
+
+    def __init__(self, **members: Any) -> None:
+        members["output"] = build_all(ResponseItem, members.get("output") or [])
+        members["usage"] = build(ResponseAPIUsage, members.get("usage"))
+        super().__init__(**members)
+        self._hidden_params: dict[str, Any] = {}
+
+    @property
+    def output_text(self) -> str:
+        """The text of all messages."""
+        entries = [
+            entry for item in self.output if item.get("type") == "message" for entry in item.content
+        ]
+        return "".join(entry.text for entry in entries if entry.get("type") == "output_text")
+
+
+class ResponseAPIUsage(LitellmObject):
+    """Token counts, under the names of this API."""
+
+    def __init__(self, **members: Any) -> None:
+        super().__init__(
+            **{name: build(ResponseAPIUsage, value) for name, value in members.items()}
+        )

@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from innervoice.bridges.litellm.chunk_builder import stream_chunk_builder
+from innervoice.bridges.litellm.chunks import stream_chunk_builder
 from innervoice.bridges.litellm.completion import acompletion, completion
 from innervoice.bridges.litellm.responses_api import responses_api_bridge_check
 from innervoice.bridges.litellm.unsupported import missing

@@ -15,10 +15,10 @@ from innervoice.bridges.litellm.response_types import (
     ModelResponse,
     ModelResponseStream,
     StreamingChoices,
+    Usage,
 )
 from innervoice.bridges.litellm.to_litellm import call_facts, cost_of
 from innervoice.bridges.litellm.tokens import token_counter
-from innervoice.bridges.litellm.usage import Usage
 from innervoice.errors import InnervoiceError
 
 __all__ = ["mock_completion", "wants_mock"]

@@ -14,8 +14,7 @@ from uuid import uuid4
 from innervoice.bridges.litellm.errors import BadRequestError
 from innervoice.bridges.litellm.litellm_object import LitellmObject, build, build_all, without_none
 from innervoice.bridges.litellm.params import TEXT_COMPLETION, by_name, signature_of
-from innervoice.bridges.litellm.response_types import ModelResponseBase
-from innervoice.bridges.litellm.usage import Usage
+from innervoice.bridges.litellm.response_types import ModelResponseBase, Usage
 
 __all__ = ["TextCompletionStreamWrapper", "atext_completion", "text_completion"]
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall
-from innervoice.bridges.litellm.costs import cost_per_token
 from innervoice.bridges.litellm.errors import LitellmError, ModelNotMappedError
 from innervoice.bridges.litellm.message_fields import CallIds, members_of
-from innervoice.bridges.litellm.response_types import Choices, Message, ModelResponse
-from innervoice.bridges.litellm.usage import (
+from innervoice.bridges.litellm.response_types import (
+    Choices,
+    Message,
+    ModelResponse,
     Usage,
 )
+from innervoice.bridges.litellm.tokens import cost_per_token
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage as Counts
 from innervoice.wire.json_access import as_count, as_dict

@@ -8,12 +8,12 @@ Message content is left out unless it is switched on; signatures, encrypted reas
 from innervoice.bridges.otel.genai import (
     content_attributes,
     input_messages,
+    openinference_attributes,
     output_messages,
     request_attributes,
     response_attributes,
 )
-from innervoice.bridges.otel.openinference import openinference_attributes
-from innervoice.bridges.otel.spans import instrument
+from innervoice.bridges.otel.traced import instrument
 
 __all__ = [
     "content_attributes",

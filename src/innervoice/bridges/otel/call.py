@@ -8,17 +8,16 @@ from typing import Any, Literal, Self, TypeAlias
 
 from innervoice.bridges.otel.genai import (
     content_attributes,
+    openinference_attributes,
     operation_of,
     request_attributes,
     response_attributes,
 )
-from innervoice.bridges.otel.openinference import openinference_attributes
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
 from innervoice.catalog.targets import names_of
-from innervoice.client.options import NOT_OF_A_REQUEST, CallFields, Messages
-from innervoice.client.settings import messages_of
+from innervoice.client.settings import NOT_OF_A_REQUEST, CallFields, Messages, messages_of
 from innervoice.errors import UsageError
 from innervoice.planning.encode import encode
 from innervoice.show.policy import Policy

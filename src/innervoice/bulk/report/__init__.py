@@ -1,1 +1,1 @@
-"""The contents of a data set, on one page: `tallies.py` counts batches, `page.py` writes HTML with the plots of `plots.py`, `lines.py` the same for a terminal."""
+"""The contents of a data set, on one page: `tallies.py` counts batches, `page.py` writes HTML with plots, and the same as lines for a terminal."""

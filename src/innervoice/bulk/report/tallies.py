@@ -6,12 +6,15 @@ Lengths are counted in buckets of an eighth of an octave, so a percentile is acc
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from innervoice.bulk.needs import rows_in
-from innervoice.bulk.schema import Batch
+from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.layouts import ReadOptions
+from innervoice.bulk.running import read
+from innervoice.bulk.schema import Batch, Step, rows_in
 from innervoice.privacy.secrets import redacted
 from innervoice.show.visible import visible
 
@@ -24,6 +27,7 @@ __all__ = [
     "Histogram",
     "Tallies",
     "bucket_of",
+    "tally",
     "value_of",
 ]
 
@@ -242,3 +246,29 @@ def _excerpt(text: str | None) -> str:
         half = _EXCERPT // 2
         text = f"{text[:half]}\n[{len(text) - 2 * half:,} characters]\n{text[-half:]}"
     return visible(text)
+
+
+# ---- Files -> tallies: rows of any layout are read and split, rows that were already split are counted as they are.
+
+
+def tally(
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+    options: ReadOptions | None = None,
+    *,
+    steps: Sequence[Step] = (),
+    finding: Finding | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Tallies:
+    """The tallies of files; the columns of steps are counted as well, and added where they are missing."""
+    options = options or ReadOptions()
+    finding = finding or find(paths, options)
+    present = set(finding.kept.values())
+    wanted = [step for step in steps if not present >= step.adds.keys()]
+    tallies = Tallies()
+    for batch in read(paths, options, finding=finding):
+        for step in wanted:
+            batch = step.run(batch)  # noqa: PLW2901 - each step gets what the one before it gave
+        tallies.add(batch)
+        if progress is not None:
+            progress(tallies.rows)
+    return tallies

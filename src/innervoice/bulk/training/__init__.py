@@ -1,1 +1,1 @@
-"""Rows -> the examples that trainers read: `targets.py` has the trainers and model families, `forms.py` the shapes, `checks.py` reads the examples back."""
+"""Rows -> the examples that trainers read: `targets.py` has the trainers and model families, `examples.py` the examples and their forms, `checks.py` reads the examples back."""

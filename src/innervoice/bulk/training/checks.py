@@ -9,14 +9,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from innervoice.bulk.history_rules import Turn, by_rule, conversation_of
-from innervoice.bulk.layouts import find_layout
-from innervoice.bulk.needs import rows_in
-from innervoice.bulk.options import ReadOptions
+from innervoice.bulk.layouts import ReadOptions, find_layout
 from innervoice.bulk.rows import RowReader
-from innervoice.bulk.schema import Batch
+from innervoice.bulk.schema import Batch, rows_in
 from innervoice.bulk.table import Table
-from innervoice.bulk.training.examples import Recipe
-from innervoice.bulk.training.forms import parsed_arguments
+from innervoice.bulk.training.examples import Recipe, parsed_arguments
 from innervoice.bulk.training.targets import FormName, family_of
 
 __all__ = ["read_back", "read_options", "unlike"]

@@ -12,8 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from innervoice.bulk.needs import rows_in
-from innervoice.bulk.schema import Batch
+from innervoice.bulk.schema import Batch, rows_in
 from innervoice.bulk.training.examples import Recipe
 from innervoice.bulk.training.targets import family_of
 from innervoice.canon.jsontext import dump_json, load_json

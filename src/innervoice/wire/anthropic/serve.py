@@ -40,6 +40,7 @@ __all__ = [
     "counted_output",
     "model_card",
     "model_list",
+    "read_message",
     "read_request",
     "stop_reason",
     "write_error",
@@ -99,6 +100,12 @@ def _choice(choice: Any) -> tuple[Any, bool | None]:
             return name, parallel
         case _:
             return choice, None
+
+
+def read_message(message: dict[str, Any]) -> Message:
+    """Reads one message; raises `DecodeError` for a value of a wrong type."""
+    (checked,) = checked_messages([message], "messages")
+    return _message(checked)
 
 
 def _message(message: dict[str, Any]) -> Message:

@@ -40,6 +40,7 @@ __all__ = [
     "UNKNOWN_MODEL",
     "model_card",
     "model_list",
+    "read_messages",
     "read_request",
     "response_body",
     "write_error",
@@ -82,7 +83,7 @@ def read_request(body: dict[str, Any]) -> Request:
     changed = {"text": text, "reasoning": reasoning}
     read |= {name for name, left in changed.items() if not left}
     changed = {name: left for name, left in changed.items() if left}
-    messages = _messages(body.get("input"))
+    messages = read_messages(body.get("input"))
     return request_of(
         {**body, **changed}, "openai-responses", messages, known, read, elsewhere=elsewhere
     )
@@ -101,7 +102,8 @@ def _choice(choice: Any, elsewhere: dict[str, Any]) -> Any:
     return choice
 
 
-def _messages(value: Any) -> list[Message]:
+def read_messages(value: Any) -> list[Message]:
+    """The messages of an input: a text, or a list of items."""
     if isinstance(value, str):
         return [user(value)]
     messages: list[Message] = []

@@ -10,7 +10,6 @@ from innervoice.bridges.litellm.connections import (
     load_credentials_from_list,
     validate_environment,
 )
-from innervoice.bridges.litellm.costs import completion_cost, cost_per_token
 from innervoice.bridges.litellm.models import (
     get_max_tokens,
     get_model_info,
@@ -53,7 +52,14 @@ from innervoice.bridges.litellm.text_completions import (
     TextChoices,
     TextCompletionResponse,
 )
-from innervoice.bridges.litellm.tokens import decode, encode, token_counter, trim_messages
+from innervoice.bridges.litellm.tokens import (
+    completion_cost,
+    cost_per_token,
+    decode,
+    encode,
+    token_counter,
+    trim_messages,
+)
 from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [

@@ -27,7 +27,7 @@ from innervoice.bridges.litellm.content_types import (
     OpenAIMessageContentListBlock,
     TypedDict,
 )
-from innervoice.bridges.litellm.responses_objects import ResponseAPIUsage, ResponsesAPIResponse
+from innervoice.bridges.litellm.litellm_object import ResponseAPIUsage, ResponsesAPIResponse
 from innervoice.bridges.litellm.unsupported import missing
 
 __all__ = [

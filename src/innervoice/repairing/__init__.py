@@ -1,1 +1,0 @@
-"""Repairs histories and session files in the form in which another program stores them."""
