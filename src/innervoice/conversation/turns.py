@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part, Thinking, ToolResult
+from innervoice.canon.parts import Part, Text, Thinking, ToolResult
 from innervoice.wire.gemini.replay import is_placeholder
 
 __all__ = [
     "RenamedCalls",
     "VisibleTurn",
     "call_ids",
+    "is_same_message",
     "plain_text",
     "seals_in",
     "seals_of",
@@ -63,6 +64,36 @@ def shown_turn(message: Message) -> VisibleTurn:
         _last_shown.clear()  # at once, for other threads
     _last_shown[id(parts)] = (parts, visible)
     return visible
+
+
+def is_same_message(one: Message, other: Message) -> bool:
+    """Whether two messages say the same, whichever program recorded them.
+
+    Reasoning and marks do not count: programs drop and move them. Calls and results have the same ids or, where a program invents ids,
+    the same content.
+    """
+    left, right = shown_turn(one), shown_turn(other)
+    results, others = _results(one), _results(other)
+    if left.text != right.text or (one.role != other.role and not (results and others)):
+        return False
+    is_called = [name for name, _ in left.calls] == [name for name, _ in right.calls]
+    if not is_called or not (left.ids == right.ids or left.calls == right.calls):
+        return False
+    by_id = [part.call_id for part in results] == [part.call_id for part in others]
+    return by_id or [_content(part) for part in results] == [_content(part) for part in others]
+
+
+def _results(message: Message) -> list[ToolResult]:
+    return [part for part in message.parts if isinstance(part, ToolResult)]
+
+
+def _content(result: ToolResult) -> Any:
+    if isinstance(result.content, str):
+        return result.content
+    return [
+        part.text if isinstance(part, Text) else part.replace(origin=None)
+        for part in result.content
+    ]
 
 
 def plain_text(text: str) -> str:

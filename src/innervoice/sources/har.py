@@ -14,11 +14,10 @@ from urllib.parse import unquote, urlsplit
 
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Media, Opaque, Text, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.catalog.lookup import all_hosts
-from innervoice.conversation.turns import shown_turn
+from innervoice.conversation.turns import is_same_message
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import (
@@ -71,38 +70,24 @@ class _Chain:
         self.turns += [*exchange.turns[known:], exchange.answer]
         self.request = exchange.request
         sent = [turn.message for turn in self.turns if turn.marks != ("api_error",)]
-        self._said = [_said(message) for message in sent if message.role != "system"]
+        self._messages = [message for message in sent if message.role != "system"]
 
     def length_in(self, messages: list[Message]) -> int | None:
         """How many messages of a later request are these; None if it does not begin with them.
 
         Programs change their system prompt from request to request; it is not compared.
         """
-        remaining = iter(self._said)
+        remaining = iter(self._messages)
         expected = next(remaining, None)
         for number, message in enumerate(messages):
             if expected is None:
                 return number
             if message.role == "system":
                 continue
-            if _said(message) != expected:
+            if not is_same_message(message, expected):
                 return None
             expected = next(remaining, None)
         return len(messages) if expected is None else None
-
-
-def _said(message: Message) -> tuple[Any, ...]:
-    """The content of a message, without reasoning, ids and marks, which programs drop, invent and move."""
-    results = [
-        part.content if isinstance(part.content, str) else [_text(piece) for piece in part.content]
-        for part in message.parts
-        if isinstance(part, ToolResult)
-    ]
-    return message.role, shown_turn(message).data, results
-
-
-def _text(part: Text | Media | Opaque) -> Any:
-    return part.text if isinstance(part, Text) else part.replace(origin=None)
 
 
 def _open(data: Data) -> Opened:

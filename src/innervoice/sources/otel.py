@@ -11,6 +11,7 @@ this agent. Of two nested spans for one request, the outer one counts if it has 
 from __future__ import annotations
 
 from hashlib import blake2b
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from innervoice.canon.messages import Message
@@ -18,6 +19,7 @@ from innervoice.canon.parts import ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure
 from innervoice.canon.tools import Tool
+from innervoice.conversation.turns import is_same_message
 from innervoice.errors import DecodeError, UsageError
 from innervoice.sources.conversation import Conversation, Turn, title_of
 from innervoice.sources.json_lines import first_values
@@ -324,11 +326,8 @@ class Thread:
         """Adds the next request."""
         call = call_of(span)
         self.request = _request(span, call) or self.request
-        keys = [_key(self._turns[number].message) for number in self._active]
-        request_keys = [_key(message) for message in call.asked]
-        same = 0
-        while same < min(len(keys), len(request_keys)) and keys[same] == request_keys[same]:
-            same += 1
+        before = [self._turns[number].message for number in self._active]
+        same = sum(1 for _ in takewhile(bool, map(is_same_message, before, call.asked)))
         if call.asked and (same or not self._is_stored):
             for number in self._active[same:]:
                 turn = self._turns[number]
@@ -356,13 +355,6 @@ class Thread:
     def _put(self, turn: Turn) -> None:
         self._active.append(len(self._turns))
         self._turns.append(turn)
-
-
-def _key(message: Message) -> tuple[Any, ...]:
-    """What makes two messages the same, whichever program recorded them."""
-    results = tuple(part.call_id for part in message.parts if isinstance(part, ToolResult))
-    calls = tuple((call.id, call.name) for call in message.tool_calls)
-    return "" if results else message.role, message.text.strip(), calls, results
 
 
 def _answer(span: Span, call: Call) -> Turn:
