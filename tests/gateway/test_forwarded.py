@@ -172,7 +172,7 @@ def test_tenants_do_not_share_what_is_known():
         report.tenant = tenant
         request = ClientRequest(gateway, Endpoint("anthropic", "answer"), data, report, {})
         candidate = gateway.routes.route(request.name).candidates[0]
-        owners.add(request._owner(request._body, candidate))
+        owners.add(request._owner(request.split, candidate))
     assert len(owners) == 2
 
 

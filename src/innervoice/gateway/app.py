@@ -137,7 +137,7 @@ class Application:
         try:
             request = ClientRequest(gateway, endpoint, body, report, incoming.headers)
             if gateway.request_log is not None:
-                logged = gateway.request_log.begin(report, body, incoming.headers)
+                logged = gateway.request_log.begin(report, body, incoming.headers, request.split)
             check_model(caller, request.name)
             underway = await gateway.quotas.begin(caller, report)
             serving = Serving(gateway, request, incoming.headers, incoming.send, logged)

@@ -63,11 +63,12 @@ class ClientRequest:
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
         self._tokens = 0
-        self._body = self._split()
-        if self._body is None:
+        self.split = self._split_body()
+        """The body in pieces; None for one that had to be read at once."""
+        if self.split is None:
             self._read()  # which says what is wrong with it
         request = self._rewritten
-        self.name = request.name if request else self._body.model if self._body else ""
+        self.name = request.name if request else self.split.model if self.split else ""
         """The model's name as the client wrote it."""
         self.stream = request.stream if request else self._is_streamed()
         report.asked, report.stream = self.name, self.stream
@@ -79,7 +80,7 @@ class ClientRequest:
         if api := dialect_named(endpoint.dialect).stored_answers:
             self.state = ResponseState(gateway, api, report, self._member)
 
-    def _split(self) -> SplitBody | None:
+    def _split_body(self) -> SplitBody | None:
         """The body in pieces; None for one that must be read, because it is too large or not as it should be."""
         try:
             body = SplitBody(self._data, self.endpoint.dialect, self.endpoint.model)
@@ -93,9 +94,9 @@ class ClientRequest:
         """Whether the client wants a stream."""
         if self.endpoint.stream is not None:
             return self.endpoint.stream
-        if self._body is None or "stream" not in self._body.members:
+        if self.split is None or "stream" not in self.split.members:
             return dialect_named(self.endpoint.dialect).streams_unasked
-        return bool(self._body.value("stream"))
+        return bool(self.split.value("stream"))
 
     def _allowed(self) -> Literal["off", "ram"] | None:
         """What the client allows to be kept: its header decides, else the member with which APIs ask to store nothing."""
@@ -111,8 +112,8 @@ class ClientRequest:
 
     def _member(self, name: str) -> bytes | None:
         """A member of the body as JSON; None if there is none."""
-        if self._body is not None:
-            member = self._body.members.get(name)
+        if self.split is not None:
+            member = self.split.members.get(name)
             return None if member is None else bytes(member)
         return dump_json(self._value[name]) if name in self._value else None
 
@@ -121,7 +122,7 @@ class ClientRequest:
     @property
     def opening(self) -> bytes:
         """How the conversation begins."""
-        return self._body.opening if self._body else b""
+        return self.split.opening if self.split else b""
 
     @property
     def echo(self) -> Mapping[str, Any]:
@@ -163,10 +164,10 @@ class ClientRequest:
         """The request as it is sent to a candidate."""
         if self.state is not None and not self.state.is_plain:
             return await self._continued(self.state, candidate, route)
-        if self._body is not None and self._rewritten is None and route.at_most is None:
-            owner = self._owner(self._body, candidate)
-            attempt = self._forwarded(self._body, owner, candidate) or self._appended(
-                self._body, owner, candidate
+        if self.split is not None and self._rewritten is None and route.at_most is None:
+            owner = self._owner(self.split, candidate)
+            attempt = self._forwarded(self.split, owner, candidate) or self._appended(
+                self.split, owner, candidate
             )
             if attempt is not None:
                 return attempt
@@ -247,15 +248,15 @@ class ClientRequest:
 
     def read_all(self, candidate: Candidate) -> None:
         """The request was refused, and not all of it was read: reading it finds out what has to change."""
-        if self._body is not None:
-            owner = self._owner(self._body, candidate)
+        if self.split is not None:
+            owner = self._owner(self.split, candidate)
             self._gateway.forwarded.forget(owner)
-            self._gateway.appended.forget(self._body, owner)
+            self._gateway.appended.forget(self.split, owner)
         self._read()
 
     def learn(self, attempt: Attempt, answer: Message) -> None:
         """The request was sent this way, and got this answer."""
-        gateway, body = self._gateway, self._body
+        gateway, body = self._gateway, self.split
         if body is None or (self.state and not self.state.is_plain):
             return
         owner = self._owner(body, attempt.candidate)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from innervoice.client.log import LogPosition
+from innervoice.conversation.body import SplitBody
 from innervoice.gateway.gateway_members import STORE
 from innervoice.gateway.journal import explain
 from innervoice.gateway.limits import LIMITS
@@ -84,7 +85,11 @@ class GatewayLog:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(
-        self, report: Report, body: bytes, headers: Mapping[str, str]
+        self,
+        report: Report,
+        body: bytes,
+        headers: Mapping[str, str],
+        split: SplitBody | None = None,
     ) -> FollowedRequest | None:
         """Begins a request; None if nothing is kept of it."""
         # Only the client's header counts here. `store: false` in a body is about responses that can be retrieved, and many programs always send it.
@@ -101,6 +106,7 @@ class GatewayLog:
             tenant=report.tenant,
             caller=report.caller,
             session=session_of(headers),
+            split=split,
         )
         logged = self._log.begin(question, level)
         return FollowedRequest(self, logged) if logged else None

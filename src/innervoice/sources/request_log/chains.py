@@ -77,9 +77,9 @@ class RequestChains:
         if response_id:
             self._responses[response_id] = id
 
-    def growth(self, id: str, data: bytes, dialect: str, model: str, owner: str) -> LoggedGrowth:  # noqa: A002
+    def growth(self, id: str, body: SplitBody, owner: str) -> LoggedGrowth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
-        body = SplitBody(data, dialect, model)
+        dialect, model = body.dialect, body.model
         key = f"{owner}\0{dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(_SYSTEM)
         start, base = self._base(body, key)
         has_new_settings = self._has_new_settings(id, base, body)

@@ -31,6 +31,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Response
 from innervoice.canon.storage import plain_form, value_from
+from innervoice.conversation.body import SplitBody
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.folding import FoldedPart, PartFolder
 from innervoice.privacy.redactor import short_hash
@@ -83,6 +84,8 @@ class Asked(NamedTuple):
     """The id of the caller's key, never the key."""
     session: str = ""
     """The client's id of a session, which shows which requests belong together; only a hash of it is written."""
+    split: SplitBody | None = None
+    """The body in pieces, if it was split before."""
 
 
 def session_of(headers: Mapping[str, str]) -> str:
@@ -244,9 +247,8 @@ class RequestLog:
         logged.file = self._number
         owner = f"{question.tenant}\0{question.caller}\0{question.session}"
         try:
-            grown = self._chains.growth(
-                question.id, question.body, question.dialect, question.model, owner
-            )
+            body = question.split or SplitBody(question.body, question.dialect, question.model)
+            grown = self._chains.growth(question.id, body, owner)
         except Exception as error:  # noqa: BLE001 - readers of dialects may raise anything for what nobody serves
             self._line({**record, "unread": type(error).__name__, "bytes": len(question.body)})
             return
