@@ -135,8 +135,8 @@ class ConversationDigest:
     @property
     def start(self) -> str:
         """A digest that all requests of a conversation share, if the messages up to the first user message were added."""
-        said = dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
-        return self._digest(b"start", _bytes("".join(self._system)), said).hex()
+        question = dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
+        return self._digest(b"start", _bytes("".join(self._system)), question).hex()
 
     def _key_of_calls(self, ids: list[str], calls: list[tuple[str, str]]) -> bytes | None:
         """None if these ids may not be unique."""

@@ -34,15 +34,15 @@ class Beginnings(Generic[Known]):
         """The longest known beginning: how many items it has, and what is known of it. With `answered`, more must follow: the answer to it."""
         most = len(body.items) - answered
         for count, digest in reversed(body.beginnings.items()):
-            if count <= most and (known := self._values.used(digest + owner)) is not None:
-                return count, known
+            if count <= most and (value := self._values.used(digest + owner)) is not None:
+                return count, value
         return None
 
-    def add(self, body: SplitBody, owner: bytes, known: Known, count: int | None = None) -> None:
+    def add(self, body: SplitBody, owner: bytes, value: Known, count: int | None = None) -> None:
         """Adds what is known of a conversation, or of its first `count` items, which must be among its last ones."""
         digest = body.beginnings.get(len(body.items) if count is None else count)
         if digest is not None:
-            self._values[digest + owner] = known
+            self._values[digest + owner] = value
 
     def forget(self, body: SplitBody, owner: bytes) -> None:
         """Forgets all beginnings of a conversation."""

@@ -65,7 +65,7 @@ class Prefix:
             if self._system_messages - 1 in self._in_head:
                 return
         for part in parts:
-            self._hash.update(dump_json([role, *_said(part)]))
+            self._hash.update(dump_json([role, *_facts(part)]))
             self._count += 1
 
     def _head_of(self, messages: Sequence[Message], dialect: str) -> list[str]:
@@ -88,9 +88,9 @@ def _is_own(message: Message, dialect: str) -> bool:
     return message.origin is not None and message.origin.dialect == dialect
 
 
-def difference(made: str, now: str) -> str:
+def difference(before_digest: str, now: str) -> str:
     """Describes what changed between two digests."""
-    before, after = made.split("."), now.split(".")
+    before, after = before_digest.split("."), now.split(".")
     if len(before) != len(after):
         return "something before it changed"
     heads = zip(("the system prompt", "the tools"), before, after, strict=False)
@@ -102,7 +102,7 @@ def difference(made: str, now: str) -> str:
     return "a message before it was edited"
 
 
-def _said(part: Part) -> Sequence[Any]:
+def _facts(part: Part) -> Sequence[Any]:
     match part:
         case Text():
             return ("text", part.text)
@@ -126,7 +126,7 @@ def _result(content: str | Sequence[Part]) -> Any:
         case [Text() as only]:
             return only.text
         case _:
-            return [_said(item) for item in content]
+            return [_facts(item) for item in content]
 
 
 def _tool(tool: Tool) -> list[Any]:

@@ -72,12 +72,12 @@ def is_same_message(one: Message, other: Message) -> bool:
     Reasoning and marks do not count: programs drop and move them. Calls and results have the same ids or, where a program invents ids,
     the same content.
     """
-    left, right = shown_turn(one), shown_turn(other)
+    first, second = shown_turn(one), shown_turn(other)
     results, others = _results(one), _results(other)
-    if left.text != right.text or (one.role != other.role and not (results and others)):
+    if first.text != second.text or (one.role != other.role and not (results and others)):
         return False
-    is_called = [name for name, _ in left.calls] == [name for name, _ in right.calls]
-    if not is_called or not (left.ids == right.ids or left.calls == right.calls):
+    is_called = [name for name, _ in first.calls] == [name for name, _ in second.calls]
+    if not is_called or not (first.ids == second.ids or first.calls == second.calls):
         return False
     by_id = [part.call_id for part in results] == [part.call_id for part in others]
     return by_id or [_content(part) for part in results] == [_content(part) for part in others]

@@ -142,7 +142,7 @@ class Application:
             underway = await gateway.quotas.begin(caller, report)
             serving = Serving(gateway, request, incoming.headers, incoming.send, logged)
             if not await _unless_gone(serving.serve(), incoming.receive):
-                await serving.left()
+                await serving.disconnected()
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None
@@ -159,7 +159,7 @@ class Application:
             gateway.metrics.stream_closed()
             if underway is not None:
                 await gateway.quotas.end(underway, report)
-            gateway.done(report)
+            gateway.finish(report)
             if logged is not None:
                 logged.end(report)
 

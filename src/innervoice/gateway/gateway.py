@@ -33,7 +33,7 @@ from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstreams import new_http
 from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
-from innervoice.memory.records import FoundTurns
+from innervoice.memory.records import TurnsByKey
 from innervoice.memory.retention import without_summaries
 from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
@@ -153,7 +153,7 @@ class Gateway:
         ]
         return {"status": "ready", "upstreams": states}
 
-    def done(self, report: Report) -> None:
+    def finish(self, report: Report) -> None:
         """Handles the end of a request."""
         report.total = time.time() - report.begun
         self.metrics.add(report)
@@ -161,7 +161,7 @@ class Gateway:
 
     # ---- the store -----------------------------------------------------------------------------
 
-    async def stored_turns(self, report: Report, keys: Sequence[bytes]) -> FoundTurns:
+    async def stored_turns(self, report: Report, keys: Sequence[bytes]) -> TurnsByKey:
         """The stored turns that a request may contain, by their keys."""
         if self.keeps(report) == "off":
             report.store = "off"

@@ -109,7 +109,7 @@ def _marked_error(part: Part) -> Part:
 
 def added_members(
     request: Request,
-    given: Mapping[str, Any],
+    body: Mapping[str, Any],
     target: Target,
     betas: Sequence[str],
     owner: tuple[str, bytes],
@@ -126,7 +126,7 @@ def added_members(
     is_translated = not isinstance(extra, ReceivedMembers) or extra.dialect != target.dialect
     # A client of the same API may send the next request as bytes that are forwarded unchanged: the key must not come and go.
     if _has_keyed_cache(target) and is_translated:
-        key = given.get(_CACHE_KEY)
+        key = body.get(_CACHE_KEY)
         if not isinstance(key, str):
             key = conversation_start(request, *owner)
             notebook.add("cache_key_added")

@@ -159,10 +159,10 @@ async def _counted_by_provider(gateway: Gateway, candidate: Candidate, wire: Wir
     dialect = dialect_named(target.dialect)
     assert dialect.counts_at is not None, "a host that counts does so in its default dialect"
     url = with_quoted_model(wire.url, target).replace(*dialect.counts_at)
-    asked = {name: wire.body[name] for name in dialect.counted if name in wire.body}
+    counted_body = {name: wire.body[name] for name in dialect.counted if name in wire.body}
     if dialect.counted_in:
-        asked = {dialect.counted_in: {"model": f"models/{target.model}", **wire.body}}
-    body = dump_json(asked)
+        counted_body = {dialect.counted_in: {"model": f"models/{target.model}", **wire.body}}
+    body = dump_json(counted_body)
     headers = {**wire.headers, **candidate.headers}
     outgoing = Outgoing("POST", url, headers, body)
     headers |= candidate.account.keyring.headers(candidate.destination, outgoing)

@@ -168,11 +168,11 @@ class Metrics:
 
     def _bounded(self, name: str, values: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(
-            self._known(name, label, value)
+            self._label_value(name, label, value)
             for label, value in zip(_FAMILY[name].labels, values, strict=True)
         )
 
-    def _known(self, name: str, label: str, value: str) -> str:
+    def _label_value(self, name: str, label: str, value: str) -> str:
         values = self._values.setdefault((name, label), set())
         if value in values:
             return value

@@ -225,13 +225,13 @@ class ResponseState:
     def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
         """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
         rest = {name: item for name, item in value.items() if name != self._api.previous}
-        made = {**rest, "input": whole.items}
-        body = dump_json(made)
+        expanded = {**rest, "input": whole.items}
+        body = dump_json(expanded)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
             text = f"the conversation behind {self._api.previous} has {len(body)} bytes; at most {most} are accepted: start a new one"
             raise Refused(Refusal(text=text, status=413, param=self._api.previous))
-        return body, made
+        return body, expanded
 
     def check(self, attempt: Attempt) -> None:
         """Raises `Refused` for what only a provider itself can obey, if the request does not go on as it came."""

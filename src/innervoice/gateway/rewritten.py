@@ -40,7 +40,7 @@ from innervoice.gateway.gateway_members import (
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.memory.envelopes import Handle
-from innervoice.memory.records import FoundTurns
+from innervoice.memory.records import TurnsByKey
 from innervoice.memory.restoring import TurnRestorer, with_turns
 from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
@@ -183,7 +183,7 @@ class RewrittenRequest:
         """The keys of the turns in the request."""
         return self._restorer.wanted
 
-    def restore(self, turns: FoundTurns) -> None:
+    def restore(self, turns: TurnsByKey) -> None:
         """Restores the turns that a store returned for these keys."""
         self.is_restored = True
         self._restored, self._places = self._restorer.restored(turns)

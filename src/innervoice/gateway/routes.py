@@ -115,7 +115,7 @@ class Routes:
             for name, settings in config.upstreams.items()
         }
         # Callers choose the names, so the memory for them is bounded.
-        self._cached = lru_cache(maxsize=1024)(self._found)
+        self._cached = lru_cache(maxsize=1024)(self._route_of)
 
     def route(self, name: str) -> Route:
         """The candidates for a name.
@@ -159,21 +159,21 @@ class Routes:
 
     # ---- which entry -----------------------------------------------------------------------------
 
-    def _found(self, asked: str) -> Route:
-        name = asked if asked in self._exact else without_suffix(asked)
+    def _route_of(self, requested: str) -> Route:
+        name = requested if requested in self._exact else without_suffix(requested)
         if entry := self._exact.get(name):
-            return self._route(asked, entry.to, entry)
+            return self._route(requested, entry.to, entry)
         if not is_safe(name):
-            raise UnknownModelError(asked, self._nearest(name))
+            raise UnknownModelError(requested, self._nearest(name))
         for entry in self._globs:
             texts = matched(entry.name, name)
             if texts is not None:
-                return self._route(asked, tuple(filled(to, texts) for to in entry.to), entry)
+                return self._route(requested, tuple(filled(to, texts) for to in entry.to), entry)
         target = name if split_name(name) else f"{self._provider_of(name)}/{name}"
-        return self._route(asked, (target,))
+        return self._route(requested, (target,))
 
     def _route(
-        self, asked: str, targets: tuple[str, ...], entry: NamedModel | None = None
+        self, requested: str, targets: tuple[str, ...], entry: NamedModel | None = None
     ) -> Route:
         """The candidates of all targets; one that cannot be called is left out as long as another can."""
         candidates: list[Candidate] = []
@@ -182,12 +182,14 @@ class Routes:
             try:
                 candidates += self.candidates_of(target)
             except UnknownModelError:
-                raise UnknownModelError(asked, self._nearest(without_suffix(asked))) from None
+                raise UnknownModelError(
+                    requested, self._nearest(without_suffix(requested))
+                ) from None
             except NotConfiguredError as error:
                 problems += error.problems
         if not candidates:
             raise NotConfiguredError(tuple(problems))
-        return Route(asked, tuple(candidates), entry.reasoning.at_most if entry else None)
+        return Route(requested, tuple(candidates), entry.reasoning.at_most if entry else None)
 
     def _provider_of(self, name: str) -> str:
         """The provider that a bare name belongs to."""
@@ -222,12 +224,12 @@ class Routes:
 
     # ---- names that are near ---------------------------------------------------------------------
 
-    def _nearest(self, asked: str) -> tuple[str, ...]:
+    def _nearest(self, requested: str) -> tuple[str, ...]:
         """Names that are similar to a name: of the models that can be called, or else of the whole catalog.
 
         The last one is the name at its maker: it may be newer than the catalog.
         """
-        name = asked[:100].lower()
+        name = requested[:100].lower()
         maker = maker_of(name) if is_safe(name) else None
         by_maker = (f"{maker.id}/{name}",) if maker else ()
         every = (f"{host.id}/{model}" for host in all_hosts() for model in names_at(host.id))

@@ -262,7 +262,7 @@ class Serving:
         before = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in before]
 
-    async def left(self) -> None:
+    async def disconnected(self) -> None:
         """The client has disconnected: the known part of the answer is counted, and what was received of it is kept."""
         self._report.status, self._report.error = 499, None
         if self._exchange is None or self._attempt is None:

@@ -174,7 +174,7 @@ class StoredResponses:
         Without `durable` that is memory.
         """
         names = [(api.noun, name), *((ITEM, item) for item in items)]
-        keys = [self._keys(tenant, own, kind)[0] for kind, own in names]
+        keys = [self._keys(tenant, one, kind)[0] for kind, one in names]
         now = time.time()
         if self._memory is None:
             await self._sealed.put(tenant, KIND, data, keys, created=now)

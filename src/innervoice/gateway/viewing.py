@@ -151,12 +151,12 @@ class Viewing:
             if self._log is None:
                 raise Refused(Refusal(text=_NOTHING, status=404))
             # Importing its modules takes a moment; streams continue meanwhile.
-            self._app = await asyncio.to_thread(self._made, self._log)
+            self._app = await asyncio.to_thread(self._new_app, self._log)
         return self._app
 
-    def _made(self, log: GatewayLog) -> Any:
+    def _new_app(self, log: GatewayLog) -> Any:
         try:
-            app, shelf = (
+            app, library = (
                 import_module("innervoice.view.app"),
                 import_module("innervoice.view.library"),
             )
@@ -166,7 +166,7 @@ class Viewing:
             raise Refused(Refusal(text=_NOT_INSTALLED, status=501)) from None
         settings = import_module("innervoice.view.server").Settings()
         log.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return app.create_app(shelf.Library([log.folder]), settings)
+        return app.create_app(library.Library([log.folder]), settings)
 
 
 def _cookie_name(scope: dict[str, Any]) -> str:

@@ -72,10 +72,10 @@ def _called(messages: Sequence[Message], at: int, turn: Message) -> RecalledTurn
 
 
 def _gathered(
-    messages: Sequence[Message], at: int, known: Message, *, edited_words: bool = False
+    messages: Sequence[Message], at: int, turn: Message, *, edited_words: bool = False
 ) -> RecalledTurns | None:
     """The turn that came back as several, beginning at a number."""
-    whole = shown_turn(known)
+    whole = shown_turn(turn)
     wanted, calls, text = without_blanks(whole.text), list[tuple[str, str]](), ""
     ids: list[str] = []
     results: list[int] = []
@@ -95,7 +95,7 @@ def _gathered(
         if not _may_be(ids, whole.ids, is_apart=bool(results)):
             return None
         if len(calls) == len(whole.calls) and (edited_words or text == wanted):
-            return RecalledTurns(at, number + 1, (known,), tuple(results)) if number > at else None
+            return RecalledTurns(at, number + 1, (turn,), tuple(results)) if number > at else None
     return None
 
 

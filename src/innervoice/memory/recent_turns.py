@@ -12,7 +12,7 @@ from innervoice.canon.storage import to_json
 from innervoice.conversation.digest import CROWD
 
 if TYPE_CHECKING:
-    from innervoice.memory.records import FoundTurns, TurnRecord
+    from innervoice.memory.records import TurnRecord, TurnsByKey
 
 __all__ = ["RecentTurns"]
 
@@ -64,7 +64,7 @@ class RecentTurns:
             while self._size > self._room or self._is_full():
                 self._forget(next(iter(self._turns)))
 
-    def get(self, tenant: str, keys: Sequence[bytes]) -> FoundTurns:
+    def get(self, tenant: str, keys: Sequence[bytes]) -> TurnsByKey:
         """The turns of a tenant under any of these keys; if a key has too many turns, only enough of them to show that."""
         records: dict[bytes, list[TurnRecord]] = {}
         with self._lock:
@@ -79,8 +79,8 @@ class RecentTurns:
     def delete(self, tenant: str, keys: Sequence[bytes]) -> list[str]:
         """Forgets the turns of a tenant under any of these keys; returns their ids."""
         with self._lock:
-            found = dict.fromkeys(name for key in keys for name in self._owners.get(key, ()))
-            names = [name for name in found if self._turns[name].record.tenant == tenant]
+            candidates = dict.fromkeys(name for key in keys for name in self._owners.get(key, ()))
+            names = [name for name in candidates if self._turns[name].record.tenant == tenant]
             for name in names:
                 self._forget(name)
         return names

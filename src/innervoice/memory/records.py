@@ -9,9 +9,9 @@ from typing import TypeAlias
 from innervoice.canon.messages import Message
 from innervoice.canon.value import Value
 
-__all__ = ["FoundTurns", "TurnRecord"]
+__all__ = ["TurnRecord", "TurnsByKey"]
 
-FoundTurns: TypeAlias = Mapping[bytes, "Sequence[TurnRecord]"]
+TurnsByKey: TypeAlias = Mapping[bytes, "Sequence[TurnRecord]"]
 """Keys -> the turns that have them."""
 
 

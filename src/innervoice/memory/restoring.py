@@ -1,8 +1,8 @@
-"""Restores what a program lost of earlier turns: a request goes in, the keys of its turns come out, and with the turns that a store found
+"""Restores what a program lost of earlier turns: a request goes in, the keys of its turns come out, and with the turns that a store has
 under them the request with complete turns.
 
 A stored turn is used only if its text and calls are those that the program sent: an edit of a turn is respected. Turns that were split,
-merged or appended to are found as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
+merged or appended to are by_key as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
 have, the program's turn stays. If several stored turns match, none is used.
 
 Parts that a program carried in an envelope (`envelopes.py`) need no store, unless a part is too large and the envelope has only its key.
@@ -23,7 +23,7 @@ from innervoice.conversation.digest import CROWD, ConversationDigest, TurnKeys, 
 from innervoice.conversation.turns import RenamedCalls, call_ids, seals_of, shown_turn
 from innervoice.memory.changed_turns import RecalledTurns, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
-from innervoice.memory.records import FoundTurns, TurnRecord, now
+from innervoice.memory.records import TurnRecord, TurnsByKey, now
 from innervoice.memory.retention import says_more
 
 __all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "with_turns"]
@@ -52,9 +52,9 @@ class RestoredRequest(NamedTuple):
 class TurnRestorer:
     """Restores the turns of one request, and stores the answer to it.
 
-    `wanted` are the keys to look up; `restored` uses the turns that were found; `record` creates the record of the answer and its keys.
+    `wanted` are the keys to look up; `restored` uses the turns that were by_key; `record` creates the record of the answer and its keys.
     `opened` takes a part out of the envelope in a kind of part. `older` secrets find turns from before a rotation. With `edited_words` a turn
-    is also found by its calls if its text is different; a caller that sets it keeps the text that was sent, and uses
+    is also by_key by its calls if its text is different; a caller that sets it keeps the text that was sent, and uses
     `recalled`.
     """
 
@@ -101,15 +101,15 @@ class TurnRestorer:
         large = [content.key for content in self._envelopes.values() if isinstance(content, Handle)]
         return list(dict.fromkeys((*turns, *large)))
 
-    def restored(self, found: FoundTurns) -> RestoredRequest:
+    def restored(self, by_key: TurnsByKey) -> RestoredRequest:
         """The request with the stored turns in place of those that lost something."""
-        self._unpack(found)
+        self._unpack(by_key)
         sent = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
         ids = RenamedCalls()
         end = rejoined = 0
-        for turn in self.recalled(found):
+        for turn in self.recalled(by_key):
             messages += _with_ids(sent[end : turn.start], ids)
             replaced = sent[turn.start : turn.end]
             if _has_more_words(replaced, turn.turns):
@@ -130,49 +130,49 @@ class TurnRestorer:
             return RestoredRequest(self._request, frozenset())
         return RestoredRequest(self._request.replace(messages=tuple(messages)), frozenset(places))
 
-    def recalled(self, found: FoundTurns) -> Iterator[RecalledTurns]:
+    def recalled(self, by_key: TurnsByKey) -> Iterator[RecalledTurns]:
         """The messages of the request that show stored turns, in order."""
         messages, end, failed = self._request.messages, 0, 0
-        found = self._renamed(found)
+        by_key = self._renamed(by_key)
         for number, keys in enumerate(self._keys):
-            if keys is None or number < end or found.keys().isdisjoint(keys):
+            if keys is None or number < end or by_key.keys().isdisjoint(keys):
                 continue
             message = messages[number]
-            match = _match(message, keys, found)
+            match = _match(message, keys, by_key)
             if match is not None:
                 turn: RecalledTurns | None = RecalledTurns(number, number + 1, (match,))
             else:
-                turn = self._changed(number, keys, found) if failed < _FAILURES else None
+                turn = self._changed(number, keys, by_key) if failed < _FAILURES else None
                 failed += turn is None
             if turn is not None and not _has_other_seals(messages[number : turn.end], turn.turns):
                 yield turn
                 end = turn.end
 
-    def _changed(self, number: int, keys: TurnKeys, found: FoundTurns) -> RecalledTurns | None:
+    def _changed(self, number: int, keys: TurnKeys, by_key: TurnsByKey) -> RecalledTurns | None:
         """The stored turns that a program changed."""
-        stored = _stored(found, keys.follows)
+        stored = _stored(by_key, keys.follows)
         by_call = [
-            known
+            turn
             for key in (keys.calls, keys.question)
             if key is not None
-            for known in _stored(found, key)
+            for turn in _stored(by_key, key)
         ]
         messages, is_edited = self._request.messages, self._edited_words
         return changed_turns(messages, number, stored, by_call, edited_words=is_edited)
 
-    def _renamed(self, found: FoundTurns) -> FoundTurns:
-        """Turns that were found under older keys, under the current keys."""
+    def _renamed(self, by_key: TurnsByKey) -> TurnsByKey:
+        """Turns that are stored under older keys, under the current keys."""
         if not self._older:
-            return found
-        renamed = {key: list(records) for key, records in found.items()}
+            return by_key
+        renamed = {key: list(records) for key, records in by_key.items()}
         for walk in self._older:
             for keys, older in zip(self._keys, walk, strict=True):
                 for key, before in zip(keys or (), older or (), strict=True):
-                    if key is not None and before is not None and before in found:
-                        renamed.setdefault(key, []).extend(found[before])
+                    if key is not None and before is not None and before in by_key:
+                        renamed.setdefault(key, []).extend(by_key[before])
         return renamed
 
-    def _unpack(self, found: FoundTurns) -> None:
+    def _unpack(self, by_key: TurnsByKey) -> None:
         """Puts the parts from envelopes into the request."""
         if not self._envelopes:
             return
@@ -183,7 +183,7 @@ class TurnRestorer:
                 if (number, position) not in self._envelopes:
                     parts.append(part)
                     continue
-                part_before = self._held(self._envelopes[number, position], found)
+                part_before = self._opened_part(self._envelopes[number, position], by_key)
                 if part_before is not None and _says_the_same(part, part_before):
                     parts.append(part_before)
                     self.carried.append(part_before)
@@ -196,11 +196,11 @@ class TurnRestorer:
         self._request = self._request.replace(messages=tuple(messages))
         self._envelopes = {}
 
-    def _held(self, held: Part | Handle | None, found: FoundTurns) -> Part | None:
-        if not isinstance(held, Handle):
-            return held
-        for record in found.get(held.key, ()):
-            if part := part_of(record.message, held, self._tenant):
+    def _opened_part(self, content: Part | Handle | None, by_key: TurnsByKey) -> Part | None:
+        if not isinstance(content, Handle):
+            return content
+        for record in by_key.get(content.key, ()):
+            if part := part_of(record.message, content, self._tenant):
                 return part
         return None
 
@@ -254,23 +254,23 @@ def _carries(part: Part) -> bool:
     return any(map(is_envelope, seals_of(part)))
 
 
-def _match(message: Message, keys: TurnKeys, found: FoundTurns) -> Message | None:
+def _match(message: Message, keys: TurnKeys, by_key: TurnsByKey) -> Message | None:
     """The stored turn that a message shows: the only one under the most exact key that has one."""
-    fit = _stored(found, keys.place)  # which covers everything that the message shows
+    fit = _stored(by_key, keys.place)  # which covers everything that the message shows
     if len(fit) == 1:
         return fit[0]
     visible = shown_turn(message).data
     for key in keys[1:]:
-        stored = _stored(found, key) if key is not None else ()
+        stored = _stored(by_key, key) if key is not None else ()
         fit = [turn for turn in stored if shown_turn(turn).data == visible]
         if len(fit) == 1:
             return fit[0]
     return None
 
 
-def _stored(found: FoundTurns, key: bytes) -> list[Message]:
+def _stored(by_key: TurnsByKey, key: bytes) -> list[Message]:
     """The turns under a key, with equal turns as one; none if there are too many."""
-    records = found.get(key, ())
+    records = by_key.get(key, ())
     turns: list[Message] = []
     for record in records if len(records) <= CROWD else ():
         if record.message not in turns:
@@ -288,17 +288,17 @@ def _has_other_seals(sent: Sequence[Message], turns: Sequence[Message]) -> bool:
     return any(not any(one.startswith(seal) for one in own_seals) for seal in had - own_seals)
 
 
-def _has_more_words(shown: Sequence[Message], turns: Sequence[Message]) -> bool:
+def _has_more_words(sent: Sequence[Message], turns: Sequence[Message]) -> bool:
     """Whether a program returned readable reasoning of turns that are stored without it."""
     thoughts = "".join(turn.thinking or "" for turn in turns)
-    return not thoughts and any(message.thinking for message in shown)
+    return not thoughts and any(message.thinking for message in sent)
 
 
-def lost_parts(known: Message, shown: Sequence[Message]) -> list[int]:
-    """The numbers of the parts of a turn that are missing in the messages that show it."""
-    had = {seal for message in shown for part in message.parts for seal in seals_of(part)}
-    thoughts = {one.text for message in shown for one in message.parts if isinstance(one, Thinking)}
-    return [number for number, part in enumerate(known.parts) if _is_lost(part, had, thoughts)]
+def lost_parts(turn: Message, sent: Sequence[Message]) -> list[int]:
+    """The numbers of the parts of a turn that are missing in the messages that a program sent for it."""
+    had = {seal for message in sent for part in message.parts for seal in seals_of(part)}
+    thoughts = {one.text for message in sent for one in message.parts if isinstance(one, Thinking)}
+    return [number for number, part in enumerate(turn.parts) if _is_lost(part, had, thoughts)]
 
 
 def _is_lost(part: Part, had: set[str], thoughts: set[str]) -> bool:

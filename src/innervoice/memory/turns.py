@@ -15,7 +15,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
 from innervoice.memory.recent_turns import RecentTurns
-from innervoice.memory.records import FoundTurns, TurnRecord
+from innervoice.memory.records import TurnRecord, TurnsByKey
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.store_calls import SlowStoreError, StoreCalls
 from innervoice.memory.stores.store import StoreError
@@ -35,7 +35,7 @@ Value = TypeVar("Value")
 class LookedUp(NamedTuple):
     """The turns that were found, and whether the store could be reached."""
 
-    turns: FoundTurns
+    turns: TurnsByKey
     is_whole: bool
 
 
@@ -159,8 +159,8 @@ class Turns:
             self._calls.start(self._save_late)
 
     async def _looked_up(
-        self, tenant: str, keys: Sequence[bytes], recent: FoundTurns
-    ) -> FoundTurns:
+        self, tenant: str, keys: Sequence[bytes], recent: TurnsByKey
+    ) -> TurnsByKey:
         assert self._sealed is not None
         records = {record.id: record for turns in recent.values() for record in turns}
         names = frozenset(records)
@@ -190,11 +190,11 @@ class Turns:
         return name in self._unsaved or name in self._passing
 
 
-def _keep(kept: OrderedDict[str, Value], name: str, value: Value) -> None:
+def _keep(entries: OrderedDict[str, Value], name: str, value: Value) -> None:
     """Keeps an entry, and drops the oldest if there are too many."""
-    kept[name] = value
-    if len(kept) > _MOST:
-        kept.popitem(last=False)
+    entries[name] = value
+    if len(entries) > _MOST:
+        entries.popitem(last=False)
 
 
 def _record(name: str, tenant: str, data: bytes, created: float) -> TurnRecord | None:

@@ -232,7 +232,7 @@ def test_a_put_and_a_get_are_one_command_each(redis_server):
 )
 def test_an_error_never_tells_the_password(url):
     errors = ServerErrors("Redis", url)
-    with pytest.raises(StoreError) as caught, errors.told():
+    with pytest.raises(StoreError) as caught, errors.translated():
         raise OSError(f"cannot connect to {url} as me, se@same")
     assert "same" not in str(caught.value)
     assert caught.value.__cause__ is None

@@ -241,10 +241,10 @@ def _target_problem(
         hint = f"; did you mean '{maker.id}/{target}'?" if maker else ""
         return f"expected 'provider/model', got {shown(target)}{hint}"
     if parsed.provider not in upstreams and host_of(parsed.provider) is None:
-        known = [*upstreams, *provider_ids()]
+        providers = [*upstreams, *provider_ids()]
         return (
             f"expected a provider or one of [upstreams], got {shown(parsed.provider)}"
-            f"{did_you_mean(parsed.provider, known)}"
+            f"{did_you_mean(parsed.provider, providers)}"
         )
     return _model_problem(parsed.model, name)
 

@@ -88,9 +88,9 @@ class Problems:
         return good
 
 
-def did_you_mean(given: str, known: Iterable[str]) -> str:
+def did_you_mean(word: str, words: Iterable[str]) -> str:
     """A suggestion with the nearest of the known words; empty if none is near."""
-    close = get_close_matches(given.lower()[:200], list(known), 1)
+    close = get_close_matches(word.lower()[:200], list(words), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -160,7 +160,7 @@ class PostgresStore:
     async def close(self) -> None:
         """Closes the connections."""
         if self._pool is not None:
-            with self._errors.told():
+            with self._errors.translated():
                 try:
                     await asyncio.wait_for(self._pool.close(), _ANSWER_SECONDS)
                 except TimeoutError:
@@ -169,7 +169,7 @@ class PostgresStore:
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Any]:
         """A connection to a server with our tables."""
-        with self._errors.told():
+        with self._errors.translated():
             await self._open()
             try:
                 async with self._pool.acquire(timeout=_ANSWER_SECONDS) as connection:

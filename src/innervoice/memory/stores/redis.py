@@ -89,7 +89,7 @@ class RedisStore:
     async def items(self, tenant: str, kind: str) -> list[StoredItem]:
         """All items of one kind."""
         prefix, now, items = _prefix(tenant), self._now(), []
-        with self._errors.told():
+        with self._errors.translated():
             members = await self._client.zrange(f"{prefix}y:".encode() + encoded(kind), 0, -1)
             for start in range(0, len(members), _BATCH):
                 names = [member.split(b":", 1)[0] for member in members[start : start + _BATCH]]
@@ -152,7 +152,7 @@ class RedisStore:
 
     async def close(self) -> None:
         """Closes the connections."""
-        with self._errors.told():
+        with self._errors.translated():
             await self._client.aclose(close_connection_pool=True)
 
     async def _of_tenant(self, script: str, tenant: str, *values: Any) -> Any:
@@ -165,11 +165,11 @@ class RedisStore:
     async def _run(self, script: str, *values: Any) -> Any:
         if script not in self._scripts:
             self._scripts[script] = self._client.register_script(script)
-        with self._errors.told():
+        with self._errors.translated():
             return await self._scripts[script](args=values)
 
     async def _tenants(self) -> list[str]:
-        with self._errors.told():
+        with self._errors.translated():
             return [_tenant(prefix) for prefix in await self._client.smembers("iv:tenants")]
 
     def _is_over(self, row: Mapping[bytes, bytes], now: float) -> bool:

@@ -35,7 +35,7 @@ class ServerErrors:
         )
 
     @contextmanager
-    def told(self) -> Iterator[None]:
+    def translated(self) -> Iterator[None]:
         """Raises `StoreError` in place of the driver's error."""
         try:
             yield
