@@ -202,6 +202,21 @@ def test_redis_lets_items_go_by_itself_and_the_books_follow(redis_server):
     asyncio.run(work())
 
 
+def test_calls_wait_for_a_connection_while_the_server_is_busy(redis_server):
+    """More calls than connections, and a server that takes longer to answer than it may take to connect: none of them fails."""
+    redis_server.empty()
+
+    async def work():
+        store = RedisStore(redis_server.url)
+        await store.usage()
+        await store._client.execute_command("CLIENT", "PAUSE", 1500, "ALL")
+        await asyncio.gather(*(store.put(an_item(number), [b"key"]) for number in range(100)))
+        assert len(await store.items("me", "turn")) == 100
+        await store.close()
+
+    asyncio.run(work())
+
+
 def test_a_put_and_a_get_are_one_command_each(redis_server):
     """Once the scripts are there."""
 

@@ -23,6 +23,8 @@ __all__ = ["RedisStore"]
 _CONNECTIONS = 16
 _CONNECT_SECONDS = 1.0
 _ANSWER_SECONDS = 2.0
+_FREE_SECONDS = 10.0
+"""How long a call waits for a free connection: the calls before it must be answered first, and a busy machine is slow with them."""
 _BATCH = 500
 
 
@@ -40,7 +42,7 @@ class RedisStore:
         pool = driver.BlockingConnectionPool.from_url(
             address,
             max_connections=_CONNECTIONS,
-            timeout=_CONNECT_SECONDS,
+            timeout=_FREE_SECONDS,
             socket_connect_timeout=_CONNECT_SECONDS,
             socket_timeout=_ANSWER_SECONDS,
             protocol=2,
