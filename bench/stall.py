@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from in_process import CannedAnswer, Upstream, asked
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.server import _loop_factory
+from innervoice.gateway.operations.server import _loop_factory
 
 EVERY = 0.02
 STREAMS = 64

@@ -19,7 +19,7 @@ from in_process import CannedAnswer, Upstream, asked
 from innervoice.gateway.app import Gateway, create_app
 from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.server import _loop_factory
+from innervoice.gateway.operations.server import _loop_factory
 
 _WORDS = ("alpha", "beta", "gamma", "delta", "file", "line", "def", "return")
 _RESULT = 450

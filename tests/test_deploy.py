@@ -11,7 +11,7 @@ import pytest
 from innervoice.cli.serve import command
 from innervoice.gateway.config import GatewayConfig, ServerSettings, load_config
 from innervoice.gateway.endpoints import Endpoint, endpoint_of
-from innervoice.gateway.server import serve
+from innervoice.gateway.operations.server import serve
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"

@@ -14,7 +14,7 @@ from innervoice.cli.commands import innervoice
 from innervoice.gateway.callers import Caller, CallerKeys, has_stored_keys, is_key
 from innervoice.gateway.config import load_config
 from innervoice.gateway.config.secrets import key_bytes_of
-from innervoice.gateway.state import open_state
+from innervoice.gateway.operations.state import open_state
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import StoreError

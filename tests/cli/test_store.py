@@ -8,7 +8,7 @@ import pytest
 
 from cli.runs import run
 from innervoice.gateway.config import GatewayConfig
-from innervoice.gateway.state import open_state
+from innervoice.gateway.operations.state import open_state
 from innervoice.memory.stores.store import StoredItem
 
 pytest.importorskip("cryptography")

@@ -25,7 +25,7 @@ class Application:
         if self.settings.get("broken"):
             raise OSError("no application today")
         if directory := self.settings.get("metrics"):
-            from innervoice.gateway.metrics import Metrics
+            from innervoice.gateway.operations.metrics import Metrics
 
             self.metrics = Metrics()
             self.metrics.share(Path(directory))
@@ -89,8 +89,8 @@ def tell(text):
 
 def main():
     from innervoice.errors import UsageError
-    from innervoice.gateway.metrics import retire
-    from innervoice.gateway.server import serve
+    from innervoice.gateway.operations.metrics import retire
+    from innervoice.gateway.operations.server import serve
 
     settings = json.loads(sys.argv[1])
     application = Application(settings)

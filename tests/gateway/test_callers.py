@@ -17,8 +17,8 @@ from innervoice.gateway import callers as known_callers
 from innervoice.gateway.callers import Budget, Caller, is_key
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.config.upstreams import is_owner
-from innervoice.gateway.journal import explain, json_line, terminal_line
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.operations.journal import explain, json_line, terminal_line
 from innervoice.gateway.report import Report
 from innervoice.memory.stores.ram import RamStore
 

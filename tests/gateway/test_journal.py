@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.canon.usage import Usage
-from innervoice.gateway.journal import Journal, explain, forget, json_line, terminal_line
+from innervoice.gateway.operations.journal import Journal, explain, forget, json_line, terminal_line
 from innervoice.gateway.report import Report
 
 USAGE = Usage(input_tokens=1204, output_tokens=310, reasoning_tokens=96, cached_input_tokens=1000)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gateway.test_server import WAIT, listening
 from innervoice.canon.usage import Usage
-from innervoice.gateway.metrics import Metrics, retire
+from innervoice.gateway.operations.metrics import Metrics, retire
 from innervoice.gateway.report import Report
 
 # ---- a strict reader of the text format, version 0.0.4 ---------------------------------------------

@@ -15,8 +15,8 @@ from innervoice.gateway.config import (
     load_config,
 )
 from innervoice.gateway.endpoints import Endpoint, endpoint_of
-from innervoice.gateway.journal import explain
-from innervoice.gateway.metrics import Metrics
+from innervoice.gateway.operations.journal import explain
+from innervoice.gateway.operations.metrics import Metrics
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import DIALECTS
 

@@ -12,7 +12,7 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.upstreams import Answer, Scripted, Wait
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.request_log import GatewayLog
+from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.sources.opening import open_source
 from innervoice.sources.request_log.files import LogBounds
 
@@ -241,7 +241,9 @@ def test_lines_of_an_answer_are_few(tmp_path):
 
 def lines_for(tmp_path, level, deltas, monkeypatch):
     """Lines of innervoice that the event loop's thread runs for one streamed answer."""
-    monkeypatch.setattr("innervoice.gateway.request_log._STEPS", {"full": 1e6, "shape": 1e6})
+    monkeypatch.setattr(
+        "innervoice.gateway.operations.request_log._STEPS", {"full": 1e6, "shape": 1e6}
+    )
     environ = {"ANTHROPIC_API_KEY": "k"}
     answers = [Answer(*thought_frames(deltas)) for _ in range(4)]
     if level is None:

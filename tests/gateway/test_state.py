@@ -7,7 +7,7 @@ import pytest
 
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.state import open_state
+from innervoice.gateway.operations.state import open_state
 
 ONE, TWO = b"1" * 32, b"2" * 32
 

@@ -11,8 +11,8 @@ import innervoice as iv
 from gateway.harness import Served, body_of
 from innervoice.gateway.callers import Caller, CallerKeys
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.request_log import GatewayLog
-from innervoice.gateway.viewing import is_view
+from innervoice.gateway.operations.request_log import GatewayLog
+from innervoice.gateway.operations.viewing import is_view
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
 from innervoice.sources.request_log.files import LogBounds
@@ -157,7 +157,7 @@ def test_any_worker_knows_the_cookie_and_a_revoked_key_ends_it(tmp_path):
 def test_a_cookie_ends(tmp_path, monkeypatch):
     place = Place(tmp_path, keys=True)
     cookie = {**HERE, "cookie": cookie_of(place.get(f"/view?key={place.owner}"))}
-    monkeypatch.setattr("innervoice.gateway.viewing.time.time", lambda: 4e9)
+    monkeypatch.setattr("innervoice.gateway.operations.viewing.time.time", lambda: 4e9)
 
     assert place.get("/view/", cookie).status == 401
 
@@ -210,7 +210,7 @@ def test_without_its_packages_it_says_which(tmp_path, monkeypatch):
             raise ModuleNotFoundError("no starlette", name="starlette")
         return real(name, *rest)
 
-    monkeypatch.setattr("innervoice.gateway.viewing.import_module", without)
+    monkeypatch.setattr("innervoice.gateway.operations.viewing.import_module", without)
     reply = place.get("/view/")
 
     assert reply.status == 501

@@ -11,8 +11,8 @@ from cli.runs import run
 from gateway.harness import BEHIND, HOMES, Served, body_of
 from gateway.upstreams import Answer, Scripted
 from innervoice.gateway.config import GatewayConfig, ServerSettings
-from innervoice.gateway.journal import json_line, terminal_line
-from innervoice.gateway.request_log import GatewayLog
+from innervoice.gateway.operations.journal import json_line, terminal_line
+from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.sources.request_log.files import LogBounds
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from privacy.outputs import LOGGED, POLICIES, SCREEN, SHARED, SHELF, forget, switch_off

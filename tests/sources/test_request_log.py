@@ -19,7 +19,7 @@ from innervoice.emulator.core import Emulator
 from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.request_log import EmulatorLog
 from innervoice.errors import DecodeError
-from innervoice.gateway.journal import json_line
+from innervoice.gateway.operations.journal import json_line
 from innervoice.sources.opening import open_source
 from innervoice.sources.request_log.files import LogBounds
 from innervoice.sources.request_log.write import Asked, RequestLog

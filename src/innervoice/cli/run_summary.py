@@ -16,7 +16,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.cli.serve_output import ServeOutput
 from innervoice.errors import UsageError
-from innervoice.gateway.journal import json_line
+from innervoice.gateway.operations.journal import json_line
 from innervoice.gateway.report import Report
 from innervoice.pricing import cost
 

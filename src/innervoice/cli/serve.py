@@ -19,8 +19,8 @@ from innervoice.errors import UsageError
 
 if TYPE_CHECKING:
     from innervoice.bridges.otel.served import ServedSpans
-    from innervoice.gateway.journal import Journal
-    from innervoice.gateway.request_log import GatewayLog
+    from innervoice.gateway.operations.journal import Journal
+    from innervoice.gateway.operations.request_log import GatewayLog
 
 __all__ = ["PACKAGES", "ServedGateway", "command"]
 
@@ -191,7 +191,7 @@ class ServedGateway:
         self.may_have_keys = self._has_stored_keys(self.config) is not False
 
     def _state_of(self, config: Any) -> Any:
-        state = import_module("innervoice.gateway.state")
+        state = import_module("innervoice.gateway.operations.state")
         return state.open_state(config, os.environ, emulated=self._emulator is not None)
 
     def _has_stored_keys(self, config: Any) -> bool | None:
@@ -221,8 +221,8 @@ class ServedGateway:
     def create_app(self) -> Callable[..., Any]:
         """The application of a worker."""
         from innervoice.client.embedded import embedded_async_http
-        from innervoice.gateway.journal import explain
-        from innervoice.gateway.metrics import Metrics
+        from innervoice.gateway.operations.journal import explain
+        from innervoice.gateway.operations.metrics import Metrics
 
         app = import_module("innervoice.gateway.app")
         metrics = Metrics()
@@ -252,7 +252,7 @@ class ServedGateway:
     def _request_log(self) -> GatewayLog | None:
         if self.log_folder is None:
             return None
-        from innervoice.gateway.request_log import GatewayLog
+        from innervoice.gateway.operations.request_log import GatewayLog
         from innervoice.sources.request_log.files import LogBounds
 
         server = self.config.server
@@ -261,7 +261,7 @@ class ServedGateway:
 
     def keep(self, log: str) -> None:
         """Sets what is kept of requests, whatever the configuration says; also with `--emulated`, because the user asked for it."""
-        state = import_module("innervoice.gateway.state")
+        state = import_module("innervoice.gateway.operations.state")
         self.config = self.config.replace(server=self.config.server.replace(log=log))
         self.log_folder = state.log_folder_in(state.state_folder(os.environ))
 
@@ -285,7 +285,7 @@ class ServedGateway:
 def _store_of(gateway: ServedGateway) -> str:
     """Where turns would be kept; nothing is created. Raises `UsageError` for a store that cannot be used."""
     server = gateway.config.server
-    state = import_module("innervoice.gateway.state")
+    state = import_module("innervoice.gateway.operations.state")
     url = state.store_url(server, os.environ, emulated=gateway.base_url_of is not None)
     if url is not None and "://" in url:
         opening = import_module("innervoice.memory.stores.opening")
@@ -309,8 +309,8 @@ def _check(gateway: ServedGateway) -> None:
 
 
 def _serve(gateway: ServedGateway, workers: int) -> None:
-    from innervoice.gateway.processes import SEVERAL_WORKERS
-    from innervoice.gateway.server import serve
+    from innervoice.gateway.operations.processes import SEVERAL_WORKERS
+    from innervoice.gateway.operations.server import serve
 
     if workers > 1 and not SEVERAL_WORKERS:
         gateway.output.say(f"This system cannot share a port among processes: 1 worker instead of {workers}.")  # fmt: skip
@@ -348,8 +348,8 @@ def _serve(gateway: ServedGateway, workers: int) -> None:
 
 
 def _clean_up(directory: Path, process: int) -> None:
-    from innervoice.gateway.journal import forget
-    from innervoice.gateway.metrics import retire
+    from innervoice.gateway.operations.journal import forget
+    from innervoice.gateway.operations.metrics import retire
 
     retire(directory, process)
     forget(directory, process)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import click
 
-from innervoice.gateway.journal import json_line, terminal_line
+from innervoice.gateway.operations.journal import json_line, terminal_line
 from innervoice.gateway.report import Report
 from innervoice.show.visible import visible
 

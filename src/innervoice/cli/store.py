@@ -19,7 +19,7 @@ from innervoice.errors import UsageError
 from innervoice.show.visible import visible
 
 if TYPE_CHECKING:
-    from innervoice.gateway.state import GatewayState
+    from innervoice.gateway.operations.state import GatewayState
     from innervoice.memory.stores.store import Store, TenantUsage
 
 __all__ = ["command", "config_option", "with_state", "with_store"]
@@ -120,7 +120,7 @@ def with_state(
     from innervoice.memory.stores.store import StoreError
 
     config = import_module("innervoice.gateway.config")
-    state = import_module("innervoice.gateway.state")
+    state = import_module("innervoice.gateway.operations.state")
     try:
         loaded = config.load_config(
             Path(file) if file else None, os.environ, emulated=True, may_have_stored_keys=True

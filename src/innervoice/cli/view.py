@@ -41,7 +41,7 @@ _USUAL_PORT = 8809
 
 def known_folders() -> list[Path]:
     """Where agents keep their sessions on this machine, and the gateway its requests; those that exist."""
-    from innervoice.gateway.state import LOG_FOLDER, state_folder
+    from innervoice.gateway.operations.state import LOG_FOLDER, state_folder
 
     home = Path.home()
     data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")

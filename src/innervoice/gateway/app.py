@@ -24,12 +24,12 @@ from innervoice.gateway.incoming import (
     checked_body,
 )
 from innervoice.gateway.listings import counted, looked_up
+from innervoice.gateway.operations.request_log import FollowedRequest
+from innervoice.gateway.operations.viewing import is_view
 from innervoice.gateway.quotas import Underway
 from innervoice.gateway.report import Report
-from innervoice.gateway.request_log import FollowedRequest
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.stored_responses import OF_RESPONSES, of_response
-from innervoice.gateway.viewing import is_view
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]

@@ -35,7 +35,7 @@ from innervoice.gateway.errors import (
     model_not_allowed,
 )
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.state import GatewayState
+from innervoice.gateway.operations.state import GatewayState
 from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import StoreError

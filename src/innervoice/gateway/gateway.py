@@ -21,17 +21,17 @@ from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
 from innervoice.gateway.forwarded import ForwardedRequests
-from innervoice.gateway.journal import Journal
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.metrics import Metrics
+from innervoice.gateway.operations.journal import Journal
+from innervoice.gateway.operations.metrics import Metrics
+from innervoice.gateway.operations.request_log import GatewayLog
+from innervoice.gateway.operations.viewing import Viewing
 from innervoice.gateway.quotas import Quotas, SharedCounts
 from innervoice.gateway.report import Report
-from innervoice.gateway.request_log import GatewayLog
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
 from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstreams import new_http
-from innervoice.gateway.viewing import Viewing
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import TurnsByKey
 from innervoice.memory.retention import without_summaries

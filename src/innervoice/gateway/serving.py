@@ -33,7 +33,7 @@ from innervoice.gateway.client_stream import ClientStream
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
 from innervoice.gateway.incoming import Send
-from innervoice.gateway.request_log import FollowedRequest
+from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.routes import Route
 from innervoice.gateway.upstreams import Candidate, GatewayExchange

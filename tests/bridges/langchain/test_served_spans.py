@@ -5,7 +5,7 @@ import pytest
 from innervoice.bridges.otel.served import ServedSpans
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
-from innervoice.gateway.journal import Journal, explain
+from innervoice.gateway.operations.journal import Journal, explain
 from innervoice.gateway.report import Report
 
 export = pytest.importorskip("opentelemetry.sdk.trace.export")

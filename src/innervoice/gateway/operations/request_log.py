@@ -14,8 +14,8 @@ from typing import Literal
 from innervoice.client.log import LogPosition
 from innervoice.conversation.body import SplitBody
 from innervoice.gateway.gateway_members import STORE
-from innervoice.gateway.journal import explain
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.operations.journal import explain
 from innervoice.gateway.report import Report
 from innervoice.gateway.upstreams import GatewayExchange
 from innervoice.sources.request_log.files import LogBounds

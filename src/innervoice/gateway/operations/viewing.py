@@ -26,7 +26,7 @@ from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import KnownCallers
-    from innervoice.gateway.request_log import GatewayLog
+    from innervoice.gateway.operations.request_log import GatewayLog
 
 __all__ = ["PATH", "Viewing", "is_view"]
 

@@ -25,7 +25,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from innervoice.errors import UsageError
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.processes import (
+from innervoice.gateway.operations.processes import (
     CUT,
     READY,
     STOP,
