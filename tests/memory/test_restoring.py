@@ -10,6 +10,7 @@ import innervoice as iv
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Text, Thinking, ToolCall, ToolResult
+from innervoice.conversation.turns import seals_of
 from innervoice.memory.recent_turns import RecentTurns
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import TurnRestorer
@@ -152,11 +153,49 @@ def test_a_text_turn_is_found_by_its_place_alone():
     assert not elsewhere, "the same words somewhere else are another turn"
 
 
-def test_two_that_fit_give_none():
+def test_of_two_at_the_same_place_the_newest_is_right():
+    """Everything that the program sent is equal, so each of them is a true turn of this conversation."""
     memory = Memory()
     for seal in ("b25l", "dHdv"):
         memory.remember([iv.user("Say hello.")], turn(sealed(seal=seal), Text("Hello!")))
-    _, places = memory.restored([iv.user("Say hello."), iv.assistant("Hello!")])
+    request, places = memory.restored([iv.user("Say hello."), iv.assistant("Hello!")])
+    assert places
+    assert ["dHdv"] == [seal for part in request.messages[1].parts for seal in seals_of(part)]
+
+
+def test_a_turn_follows_the_one_before_it():
+    """Two runs with the same words: where the first turn shows which run it is, the second is of the same, though another is newer."""
+    recent, first, second = RecentTurns(), iv.user("One?"), iv.user("Two?")
+
+    def answered(history, answer):
+        restorer = TurnRestorer(iv.Request(MODEL, tuple(history)), "me", SECRET)
+        restorer.restored(recent.get("me", restorer.wanted))
+        recent.put(*restorer.record(answer))
+
+    def answers(run):
+        return [turn(sealed(seal=f"{run}{number}=="), Text("Yes.")) for number in (1, 2)]
+
+    for run in ("ab", "cd"):
+        one, two = answers(run)
+        answered([first], one)
+        answered([first, one, second], two)
+    one, two = answers("ab")
+    request = iv.Request(MODEL, (first, one, second, turn(Text("Yes.")), iv.user("Three?")))
+    restorer = TurnRestorer(request, "me", SECRET)
+    messages = restorer.restored(recent.get("me", restorer.wanted)).request.messages
+
+    assert (one, two) == (messages[1], messages[3])
+    assert "several_turns_match" not in {note.code for note in restorer.notebook.notes()}
+
+
+def test_of_two_elsewhere_none_is_used():
+    """The beginning was cut off: both were answers to the same question, in different conversations."""
+    memory = Memory()
+    counted = ToolCall("call_1", "read", '{"path":"a.txt"}')
+    for seal, before in (("b25l", "One."), ("dHdv", "Two.")):
+        history = [iv.user(before), iv.assistant("Yes."), iv.user("Read it.")]
+        memory.remember(history, turn(sealed(seal=seal), counted))
+    _, places = memory.restored([iv.user("Read it."), turn(counted)])
     assert not places
 
 

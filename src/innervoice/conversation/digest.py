@@ -75,6 +75,8 @@ class ConversationDigest:
         self._results: dict[tuple[str, str], None] = {}  # Gemini CLI sends some twice
         self._texts: list[str] = []
         self._question = b""
+        self.run: str | None = None
+        """What the stored turns of the conversation share in their ids; None if there are none."""
 
     def copy(self) -> ConversationDigest:
         """A copy at the same position in the conversation, to continue from."""

@@ -220,9 +220,8 @@ class ClientRequest:
         self, request: RewrittenRequest, candidate: Candidate, route: Route
     ) -> Attempt:
         """What is sent of a request that was read."""
-        if not request.is_restored:
-            turns = await self._gateway.stored_turns(self.report, request.wanted)
-            await self._aside(lambda: request.restore(turns))
+        if not request.is_looked_up:
+            request.restore(await self._gateway.stored_turns(self.report, request.wanted))
         return await self._aside(lambda: request.attempt(candidate, route))
 
     async def _aside(self, work: Callable[[], Result]) -> Result:

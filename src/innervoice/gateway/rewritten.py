@@ -161,9 +161,11 @@ class RewrittenRequest:
         self._refused = gateway.refused
         self._left_out = 0
         """Pieces of reasoning that were refused before."""
+        self._stored: TurnsByKey = {}
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
-        self.is_restored = False
+        self._restored_for: Target | None = None
+        self.is_looked_up = False
         """Whether the store was read."""
 
     @cached_property
@@ -184,9 +186,14 @@ class RewrittenRequest:
         return self._restorer.wanted
 
     def restore(self, turns: TurnsByKey) -> None:
-        """Restores the turns that a store returned for these keys."""
-        self.is_restored = True
-        self._restored, self._places = self._restorer.restored(turns)
+        """Uses the turns that a store returned for these keys."""
+        self.is_looked_up, self._stored = True, turns
+
+    def _restore_for(self, target: Target) -> None:
+        """Puts back what the client lost; of several turns that match, the ones that the target can read."""
+        if self.is_looked_up and self._restored_for is not target:
+            self._restored_for = target
+            self._restored, self._places = self._restorer.restored(self._stored, target)
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
         return self._sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
@@ -196,6 +203,7 @@ class RewrittenRequest:
     def attempt(self, candidate: Candidate, route: Route) -> Attempt:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be sent."""
         target, notebook = candidate.target, Notebook()
+        self._restore_for(target)
         request = self._fitted(candidate, route.at_most, notebook)
         notebook.take(self._restorer.notebook)
         plan = planned(request, target, checked=True, notebook=notebook)

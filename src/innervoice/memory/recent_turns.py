@@ -65,11 +65,11 @@ class RecentTurns:
                 self._forget(next(iter(self._turns)))
 
     def get(self, tenant: str, keys: Sequence[bytes]) -> TurnsByKey:
-        """The turns of a tenant under any of these keys; if a key has too many turns, only enough of them to show that."""
+        """The turns of a tenant under any of these keys; if a key has too many turns, the newest, and enough of them to show that."""
         records: dict[bytes, list[TurnRecord]] = {}
         with self._lock:
             for key in dict.fromkeys(keys):
-                for name in islice(self._owners.get(key, ()), CROWD + 1):
+                for name in islice(reversed(self._owners.get(key, {})), CROWD + 1):
                     record = self._turns[name].record
                     if record.tenant == tenant:
                         records.setdefault(key, []).append(record)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from secrets import token_hex
 from typing import TypeAlias
 
 from innervoice.canon.messages import Message
@@ -15,14 +16,29 @@ TurnsByKey: TypeAlias = Mapping[bytes, "Sequence[TurnRecord]"]
 """Keys -> the turns that have them."""
 
 
+_RUN = 16
+"""The length of a run in an id."""
+
+
 class TurnRecord(Value, frozen=True, kw_only=True):
     """One turn of the model, as received; never changed."""
 
     id: str
+    """Begins with the run: what turns of one conversation share that were stored one after the other."""
     tenant: str
     message: Message
     """With the wire blocks of its parts, including seals."""
     created: float
+
+    @property
+    def run(self) -> str:
+        """The run of the conversation that the turn belongs to."""
+        return self.id[:_RUN]
+
+
+def new_run() -> str:
+    """The beginning of the ids of turns that are stored one after the other."""
+    return token_hex(_RUN // 2)
 
 
 def now() -> float:

@@ -3,7 +3,10 @@ under them the request with complete turns.
 
 A stored turn is used only if its text and calls are those that the program sent: an edit of a turn is respected. Turns that were split,
 merged or appended to are by_key as well (`changed_turns.py`). If the program sent reasoning with a seal that the stored turn does not
-have, the program's turn stays. If several stored turns match, none is used.
+have, the program's turn stays.
+
+Several stored turns may match. If everything before them and what they show is equal, each of them is right: one that the target can read,
+with the seals that the program sent, of the run whose earlier turn was chosen, else the newest. Where less is equal, none is used.
 
 Parts that a program carried in an envelope (`envelopes.py`) need no store, unless a part is too large and the envelope has only its key.
 An envelope that cannot be opened is dropped: a provider could not read it either.
@@ -12,6 +15,7 @@ An envelope that cannot be opened is dropped: a provider could not read it eithe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from secrets import token_hex
 from typing import NamedTuple, TypeAlias
 
@@ -19,11 +23,13 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request
+from innervoice.canon.target import Target
+from innervoice.catalog.home import is_home
 from innervoice.conversation.digest import CROWD, ConversationDigest, TurnKeys, keys_of_turns
 from innervoice.conversation.turns import RenamedCalls, call_ids, seals_of, shown_turn
 from innervoice.memory.changed_turns import RecalledTurns, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
-from innervoice.memory.records import TurnRecord, TurnsByKey, now
+from innervoice.memory.records import TurnRecord, TurnsByKey, new_run, now
 from innervoice.memory.retention import says_more
 
 __all__ = ["Opened", "RestoredRequest", "TurnRestorer", "lost_parts", "record_of", "with_turns"]
@@ -69,6 +75,8 @@ class TurnRestorer:
         edited_words: bool = False,
     ) -> None:
         self.notebook = Notebook()
+        self._unpacked = Notebook()
+        """What happened to envelopes."""
         self.carried: list[Part] = []
         """The parts that the program carried in envelopes, once they are restored."""
         self._edited_words = edited_words
@@ -101,15 +109,17 @@ class TurnRestorer:
         large = [content.key for content in self._envelopes.values() if isinstance(content, Handle)]
         return list(dict.fromkeys((*turns, *large)))
 
-    def restored(self, by_key: TurnsByKey) -> RestoredRequest:
-        """The request with the stored turns in place of those that lost something."""
+    def restored(self, by_key: TurnsByKey, target: Target | None = None) -> RestoredRequest:
+        """The request with the stored turns in place of those that lost something; of several, those that the target can read."""
         self._unpack(by_key)
+        self.notebook = Notebook()
+        self.notebook.take(self._unpacked)
         sent = self._request.messages
         messages: list[Message] = []
         places: set[tuple[int, int]] = set()
         ids = RenamedCalls()
         end = rejoined = 0
-        for turn in self.recalled(by_key):
+        for turn in self.recalled(by_key, target):
             messages += _with_ids(sent[end : turn.start], ids)
             replaced = sent[turn.start : turn.end]
             if _has_more_words(replaced, turn.turns):
@@ -130,35 +140,38 @@ class TurnRestorer:
             return RestoredRequest(self._request, frozenset())
         return RestoredRequest(self._request.replace(messages=tuple(messages)), frozenset(places))
 
-    def recalled(self, by_key: TurnsByKey) -> Iterator[RecalledTurns]:
+    def recalled(self, by_key: TurnsByKey, target: Target | None = None) -> Iterator[RecalledTurns]:
         """The messages of the request that show stored turns, in order."""
         messages, end, failed = self._request.messages, 0, 0
-        by_key = self._renamed(by_key)
+        stored = _StoredTurns(self._renamed(by_key), target)
+        by_key = stored.by_key
         for number, keys in enumerate(self._keys):
             if keys is None or number < end or by_key.keys().isdisjoint(keys):
                 continue
             message = messages[number]
-            match = _match(message, keys, by_key)
+            match = stored.match(message, keys, self.notebook)
             if match is not None:
-                turn: RecalledTurns | None = RecalledTurns(number, number + 1, (match,))
+                turn: RecalledTurns | None = RecalledTurns(number, number + 1, (match.message,))
             else:
-                turn = self._changed(number, keys, by_key) if failed < _FAILURES else None
+                turn = self._changed(number, keys, stored) if failed < _FAILURES else None
                 failed += turn is None
             if turn is not None and not _has_other_seals(messages[number : turn.end], turn.turns):
+                stored.run = match.run if match else stored.run
                 yield turn
                 end = turn.end
+        self._digest.run = stored.run
 
-    def _changed(self, number: int, keys: TurnKeys, by_key: TurnsByKey) -> RecalledTurns | None:
+    def _changed(self, number: int, keys: TurnKeys, stored: _StoredTurns) -> RecalledTurns | None:
         """The stored turns that a program changed."""
-        stored = _stored(by_key, keys.follows)
         by_call = [
             turn
             for key in (keys.calls, keys.question)
             if key is not None
-            for turn in _stored(by_key, key)
+            for turn in stored.turns(key)
         ]
         messages, is_edited = self._request.messages, self._edited_words
-        return changed_turns(messages, number, stored, by_call, edited_words=is_edited)
+        turns = stored.turns(keys.follows)
+        return changed_turns(messages, number, turns, by_call, edited_words=is_edited)
 
     def _renamed(self, by_key: TurnsByKey) -> TurnsByKey:
         """Turns that are stored under older keys, under the current keys."""
@@ -189,7 +202,7 @@ class TurnRestorer:
                     self.carried.append(part_before)
                     continue
                 code = "envelope_unreadable" if part_before is None else "envelope_outdated"
-                self.notebook.add(code, part.type)
+                self._unpacked.add(code, part.type)
                 if not isinstance(part, Thinking):
                     parts.append(_without_block(part))
             messages[number] = messages[number].replace(parts=tuple(parts))
@@ -246,7 +259,9 @@ def record_of(
     """The record of a turn after a conversation, and its keys; None if every program keeps all of it."""
     if not any(map(says_more, message.parts)):
         return None
-    record = TurnRecord(id=token_hex(16), tenant=tenant, message=message, created=now())
+    digest.run = digest.run or new_run()
+    name = f"{digest.run}{token_hex(8)}"
+    record = TurnRecord(id=name, tenant=tenant, message=message, created=now())
     return record, digest.keys_to_store(message)
 
 
@@ -254,36 +269,84 @@ def _carries(part: Part) -> bool:
     return any(map(is_envelope, seals_of(part)))
 
 
-def _match(message: Message, keys: TurnKeys, by_key: TurnsByKey) -> Message | None:
-    """The stored turn that a message shows: the only one under the most exact key that has one."""
-    fit = _stored(by_key, keys.place)  # which covers everything that the message shows
-    if len(fit) == 1:
-        return fit[0]
-    visible = shown_turn(message).data
-    for key in keys[1:]:
-        stored = _stored(by_key, key) if key is not None else ()
-        fit = [turn for turn in stored if shown_turn(turn).data == visible]
-        if len(fit) == 1:
-            return fit[0]
-    return None
+class _StoredTurns:
+    """The turns that a store has under the keys of a request, for one target."""
+
+    def __init__(self, by_key: TurnsByKey, target: Target | None) -> None:
+        self.by_key = by_key
+        self._target = target
+        self.run: str | None = None
+        """The run of the last turn that was chosen."""
+
+    def match(self, message: Message, keys: TurnKeys, notebook: Notebook) -> TurnRecord | None:
+        """The stored turn that a message shows, under the most exact key that has one."""
+        if record := self._only(message, keys.calls):
+            return record
+        # Its place covers everything that the message shows, except the ids of its calls.
+        if records := self._distinct(keys.place, newest=True):
+            return self._chosen(message, records, notebook)
+        return self._only(message, keys.follows) or self._only(message, keys.question)
+
+    def _only(self, message: Message, key: bytes | None) -> TurnRecord | None:
+        """The only turn under a key that shows what a message shows."""
+        visible = shown_turn(message).data
+        records = self._distinct(key) if key is not None else ()
+        fit = [record for record in records if shown_turn(record.message).data == visible]
+        return fit[0] if len(fit) == 1 else None
+
+    def turns(self, key: bytes) -> list[Message]:
+        """The turns under a key; none if there are too many."""
+        return [record.message for record in self._distinct(key)]
+
+    def _chosen(
+        self, message: Message, records: list[TurnRecord], notebook: Notebook
+    ) -> TurnRecord:
+        """One of several turns that are equal in everything that the program sent."""
+        if len(records) > 1 and (seals := _seals_of((message,))):
+            same = [record for record in records if seals <= _seals_of((record.message,))]
+            records = same or records
+        if len(records) > 1 and self.run is not None:
+            records = [record for record in records if record.run == self.run] or records
+        if len(records) > 1:
+            notebook.add("several_turns_match")
+        return records[-1]
+
+    def _distinct(self, key: bytes, *, newest: bool = False) -> list[TurnRecord]:
+        """The turns under a key, the oldest first, with equal turns as one, and only those that the target can read if there are any.
+
+        If there are too many, none, or the newest.
+        """
+        records = sorted(self.by_key.get(key, ()), key=_CREATED)
+        if len(records) > CROWD:
+            records = records[-CROWD:] if newest else []
+        distinct: list[TurnRecord] = []
+        for record in reversed(records):
+            if all(record.message != other.message for other in distinct):
+                distinct.insert(0, record)
+        if len(distinct) < 2:
+            return distinct
+        return [record for record in distinct if self._is_readable(record)] or distinct
+
+    def _is_readable(self, record: TurnRecord) -> bool:
+        target = self._target
+        return target is None or any(
+            is_home(part.origin, target) for part in record.message.parts if says_more(part)
+        )
 
 
-def _stored(by_key: TurnsByKey, key: bytes) -> list[Message]:
-    """The turns under a key, with equal turns as one; none if there are too many."""
-    records = by_key.get(key, ())
-    turns: list[Message] = []
-    for record in records if len(records) <= CROWD else ():
-        if record.message not in turns:
-            turns.append(record.message)
-    return turns
+_CREATED = attrgetter("created")
+
+
+def _seals_of(messages: Sequence[Message]) -> set[str]:
+    return {seal for message in messages for part in message.parts for seal in seals_of(part)}
 
 
 def _has_other_seals(sent: Sequence[Message], turns: Sequence[Message]) -> bool:
     """Whether a program sent a seal that the stored turns do not have."""
-    had = {seal for message in sent for part in message.parts for seal in seals_of(part)}
+    had = _seals_of(sent)
     if not had:
         return False
-    own_seals = {seal for turn in turns for part in turn.parts for seal in seals_of(part)}
+    own_seals = _seals_of(turns)
     # A truncated seal is a damaged one of ours, not another.
     return any(not any(one.startswith(seal) for one in own_seals) for seal in had - own_seals)
 
@@ -296,7 +359,7 @@ def _has_more_words(sent: Sequence[Message], turns: Sequence[Message]) -> bool:
 
 def lost_parts(turn: Message, sent: Sequence[Message]) -> list[int]:
     """The numbers of the parts of a turn that are missing in the messages that a program sent for it."""
-    had = {seal for message in sent for part in message.parts for seal in seals_of(part)}
+    had = _seals_of(sent)
     thoughts = {one.text for message in sent for one in message.parts if isinstance(one, Thinking)}
     return [number for number, part in enumerate(turn.parts) if _is_lost(part, had, thoughts)]
 

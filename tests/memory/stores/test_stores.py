@@ -102,8 +102,13 @@ def test_a_key_that_many_have_does_not_grow(place):
 
     async def work(store):
         for number in range(3 * MOST_UNDER_A_KEY):
-            await store.put(an_item(name=f"{number:032x}"), [b"crowd", b"own %d" % number])
-        assert CROWD < len(await store.get("me", [b"crowd"])) == MOST_UNDER_A_KEY
+            item = an_item(name=f"{number:032x}", created=START + number)
+            await store.put(item, [b"crowd", b"own %d" % number])
+        newest = range(2 * MOST_UNDER_A_KEY, 3 * MOST_UNDER_A_KEY)
+        assert [f"{number:032x}" for number in newest] == [
+            one.id for one in await store.get("me", [b"crowd"])
+        ]
+        assert len(newest) > CROWD
         for number in (0, MOST_UNDER_A_KEY, 3 * MOST_UNDER_A_KEY - 1):
             assert [f"{number:032x}"] == [
                 one.id for one in await store.get("me", [b"own %d" % number])

@@ -302,9 +302,13 @@ WITH made AS (
     RETURNING number, kept
 ), under AS (
     INSERT INTO innervoice_keys SELECT $1, asked.key, number FROM made, unnest($7::bytea[]) AS asked (key)
-    WHERE (SELECT count(*) FROM (
-        SELECT FROM innervoice_keys AS known WHERE known.tenant = $1 AND known.key = asked.key LIMIT $9
-    ) AS crowd) < $9
+), over AS (
+    SELECT asked.key, (
+        SELECT item FROM innervoice_keys AS known WHERE known.tenant = $1 AND known.key = asked.key
+        ORDER BY item DESC LIMIT 1 OFFSET $9 - 1
+    ) AS last FROM made, unnest($7::bytea[]) AS asked (key)
+), dropped AS (
+    DELETE FROM innervoice_keys AS old USING over WHERE old.tenant = $1 AND old.key = over.key AND old.item <= over.last
 )
 INSERT INTO innervoice_tenants AS tenants
 SELECT $1, CASE WHEN kept THEN 0 ELSE 1 END, CASE WHEN kept THEN 0 ELSE length($8) END FROM made

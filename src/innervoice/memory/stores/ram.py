@@ -47,8 +47,9 @@ class _Tenant:
             self.size += len(entry.item.data)
         for key in entry.keys:
             owners = self.owners.setdefault(key, {})
-            if len(owners) < MOST_UNDER_A_KEY:
-                owners[name] = entry
+            owners[name] = entry
+            if len(owners) > MOST_UNDER_A_KEY:
+                del owners[next(iter(owners))]
 
     def drop(self, every: Iterable[_Held]) -> int:
         count = 0

@@ -309,7 +309,15 @@ local new_sets = {}
 for key in string.gmatch(keys, '%S+') do
     local set = prefix .. 'k:' .. key
     new_sets[set] = redis.call('EXISTS', set) == 0
-    if redis.call('SCARD', set) < tonumber(ARGV[12]) then redis.call('SADD', set, id) end
+    redis.call('SADD', set, id)
+    if redis.call('SCARD', set) > tonumber(ARGV[12]) then
+        local oldest, age
+        for _, other in ipairs(redis.call('SMEMBERS', set)) do
+            local at = tonumber(redis.call('HGET', prefix .. 'i:' .. other, 'created') or '0')
+            if other ~= id and (not age or at < age) then oldest, age = other, at end
+        end
+        redis.call('SREM', set, oldest)
+    end
 end
 redis.call('SADD', 'iv:tenants', prefix)
 redis.call('ZADD', prefix .. 'y:' .. kind, created, member)

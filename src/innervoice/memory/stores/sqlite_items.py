@@ -65,13 +65,13 @@ class SqliteItems:
         ).lastrowid
         assert number is not None
         connection.executemany(
+            "INSERT INTO keys VALUES (?, ?, ?)", [(tenant, key, number) for key in keys]
+        )
+        connection.executemany(
             # By name: Python 3.12 takes ?1 for a name, too, and warns of a sequence.
-            "INSERT INTO keys SELECT :tenant, :key, :item WHERE"
-            " (SELECT count(*) FROM (SELECT 1 FROM keys WHERE tenant = :tenant AND key = :key LIMIT :most)) < :most",
-            [
-                {"tenant": tenant, "key": key, "item": number, "most": MOST_UNDER_A_KEY}
-                for key in keys
-            ],
+            "DELETE FROM keys WHERE tenant = :tenant AND key = :key AND item <= (SELECT item FROM keys"
+            " WHERE tenant = :tenant AND key = :key ORDER BY item DESC LIMIT 1 OFFSET :most)",
+            [{"tenant": tenant, "key": key, "most": MOST_UNDER_A_KEY} for key in keys],
         )
         if not item.kept:
             connection.execute(

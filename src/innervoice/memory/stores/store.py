@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 MOST_UNDER_A_KEY = 17
-"""A tenant may ask the same question a thousand times. A key with so many items identifies none of them, so further items are not stored under it."""
+"""A tenant may ask the same question a thousand times: a key has the newest items, so many that they show it."""
 
 _DAY = 86_400.0
 
@@ -82,7 +82,7 @@ class Store(Protocol):
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item under its keys; if one with the same id exists, that one stays. The item outlives this process once this returns.
 
-        A key that already has `MOST_UNDER_A_KEY` items of the tenant accepts no more.
+        A key has the newest `MOST_UNDER_A_KEY` items of the tenant; older ones are found by their other keys.
         """
         ...
 
