@@ -37,7 +37,7 @@ from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import SettledPlace
-from innervoice.wire.answer import AnswerWriter
+from innervoice.wire.answer import AnswerWriter, Carrier
 from innervoice.wire.free_form import input_of_function, is_free_form
 from innervoice.wire.refusals import Refusal
 
@@ -377,8 +377,18 @@ class AnswerEncoder:
             current.number = None
             current.leave()
             current.is_written = type(current.part) is ToolCall
+        if self._has_foreign_seal(part):
+            assert isinstance(part.part, ToolCall)
+            self._writer.recall(Carrier("", "hidden", call=part.part))
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
+
+    def _has_foreign_seal(self, part: OutgoingPart) -> bool:
+        """Whether a part is a complete call with a seal of another dialect. Gemini signs its calls, and sends them whole."""
+        origin = part.part.origin
+        if part.is_open or not isinstance(part.part, ToolCall) or not origin:
+            return False
+        return bool(origin.seals) and origin.dialect != self._writer.dialect
 
     def _goes_on(
         self, event: TextDelta | ThinkingDelta | ToolCallDelta, settled: SettledPlace | None

@@ -150,7 +150,7 @@ class ClientRequest:
 
     def seal(self, part: Part) -> str:
         """What the client carries for the gateway in the opaque member of a part; the whole part where nothing is stored."""
-        is_whole = self.report.keeps == "off"
+        is_whole = self.report.keeps is not None
         return self._gateway.sealer.seal(
             part, self.report.tenant, self.endpoint.dialect, whole=is_whole
         )

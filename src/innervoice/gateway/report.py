@@ -146,7 +146,9 @@ def counted(
         for position, part in enumerate(message.parts)
         if not isinstance(part, Thinking) and any(seals_of(part)) and is_home(part.origin, target)
     ]
-    omitted = [item for item in thoughts if item.action == "omitted"]
+    # A placeholder stands for a signature that is lost.
+    filled = [item for item in plan.decisions if item.note == "signature_filled"]
+    omitted = [*(item for item in thoughts if item.action == "omitted"), *filled]
     marks = set(map(_mark, carried))
     parts = (messages[number].parts[position] for number, position in places) if marks else ()
     return ReasoningCounts(

@@ -22,6 +22,7 @@ from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
 from innervoice.memory.retention import kept_part
 from innervoice.memory.sealed_store import Sealing
+from innervoice.wire.answer import Carrier
 
 __all__ = ["EnvelopeSealer", "Handle", "handles_of", "is_envelope", "part_of"]
 
@@ -54,9 +55,10 @@ class EnvelopeSealer:
 
     def seal(self, part: Part, tenant: str, dialect: str, *, whole: bool = False) -> str:
         """The envelope of a part; with `whole` it is never a handle, because nothing is stored."""
-        content = zlib.compress(to_json(part), 1)
+        carried = part.call if isinstance(part, Carrier) and part.call else part
+        content = zlib.compress(to_json(carried), 1)
         if len(content) > _MOST and not whole:
-            content = _HANDLE + _handle(part, tenant)
+            content = _HANDLE + _handle(carried, tenant)
         return b64encode(self._sealing.seal(content, tenant, dialect, part.type)).decode()
 
     def open(self, text: str, tenant: str, dialect: str, slot: str) -> Part | Handle | None:

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Part, Thinking
+from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
@@ -192,11 +192,15 @@ class TurnRestorer:
         messages = list(self._request.messages)
         for number in {number for number, _ in self._envelopes}:
             parts: list[Part] = []
+            calls: list[ToolCall] = []
             for position, part in enumerate(messages[number].parts):
                 if (number, position) not in self._envelopes:
                     parts.append(part)
                     continue
                 part_before = self._opened_part(self._envelopes[number, position], by_key)
+                if isinstance(part, Thinking) and isinstance(part_before, ToolCall):
+                    calls.append(part_before)
+                    continue
                 if part_before is not None and _says_the_same(part, part_before):
                     parts.append(part_before)
                     self.carried.append(part_before)
@@ -205,9 +209,21 @@ class TurnRestorer:
                 self._unpacked.add(code, part.type)
                 if not isinstance(part, Thinking):
                     parts.append(_without_block(part))
+            self._unpack_calls(parts, calls)
             messages[number] = messages[number].replace(parts=tuple(parts))
         self._request = self._request.replace(messages=tuple(messages))
         self._envelopes = {}
+
+    def _unpack_calls(self, parts: list[Part], calls: Sequence[ToolCall]) -> None:
+        """Puts calls with their seals in the place of the same calls without."""
+        for call in calls:
+            for number, part in enumerate(parts):
+                if isinstance(part, ToolCall) and part.id == call.id and _says_the_same(part, call):
+                    parts[number] = call
+                    self.carried.append(call)
+                    break
+            else:
+                self._unpacked.add("envelope_outdated", call.type)
 
     def _opened_part(self, content: Part | Handle | None, by_key: TurnsByKey) -> Part | None:
         if not isinstance(content, Handle):

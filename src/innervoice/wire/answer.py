@@ -28,12 +28,18 @@ from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.write import input_of
 
-__all__ = ["AnswerHead", "AnswerWriter", "FieldWriter", "ObjectArguments", "Seal"]
+__all__ = ["AnswerHead", "AnswerWriter", "Carrier", "FieldWriter", "ObjectArguments", "Seal"]
 
 _HOLE = "\ue000\ue001 the text \ue001\ue000"
 _HOLE_DATA = dump_json(_HOLE)
 Seal: TypeAlias = Callable[[Part], str | None]
 """The value for the opaque member of a part that came in another dialect; None: nothing."""
+
+
+class Carrier(Thinking, frozen=True):
+    """Hidden reasoning that stands before a call of another dialect, and carries the call with its seal, which has no place of its own."""
+
+    call: ToolCall | None = None
 
 
 class AnswerHead(Value, frozen=True):
