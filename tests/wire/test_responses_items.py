@@ -1,5 +1,7 @@
 """The items of a Responses stream are told apart by index or id, and the terminal response is matched by id."""
 
+from itertools import chain
+
 import pytest
 
 import innervoice as iv
@@ -166,7 +168,7 @@ def test_items_and_deltas_with_and_without_an_index_and_an_id(
             mixed += [*first[:1], *second[:1]]
             del first[:1], second[:1]
         items[2:4] = [mixed]
-    response = iv.fold(iv.decode_stream([*sum(items, []), completed(*output)]))
+    response = iv.fold(iv.decode_stream([*chain(*items), completed(*output)]))
 
     assert ["Hm", "A", "{}", '{"a":1}', "B"] == [
         part.arguments if part.type == "tool_call" else part.text for part in response.parts
@@ -179,7 +181,7 @@ def test_items_and_deltas_with_and_without_an_index_and_an_id(
 )  # fmt: skip
 def test_deltas_whose_items_are_only_in_the_terminal_response(delta_index, delta_id):
     items = streamed(False, False, delta_index, delta_id, "")
-    response = iv.fold(iv.decode_stream([*sum(items, []), completed(*NAMED)]))
+    response = iv.fold(iv.decode_stream([*chain(*items), completed(*NAMED)]))
 
     assert ("AB", "Hm") == (response.text.replace("\n", ""), response.thinking)
     assert [("c_1", "f", "{}"), ("c_2", "g", '{"a":1}')] == [

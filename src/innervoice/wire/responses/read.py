@@ -75,7 +75,9 @@ class ResponsesReader(Reader):
         super().__init__(context)
         self._items: dict[int, Item] = {}
         self._indexes: dict[str, int] = {}  # by the id of the item, for events without an index
-        self._last_of: dict[str, tuple[int, bool]] = {}  # by type: the index, and whether an id is known
+        self._last_of: dict[
+            str, tuple[int, bool]
+        ] = {}  # by type: the index, and whether an id is known
         self._leaders = Leaders()
 
     def read(self, value: Any, name: str | None) -> None:
