@@ -23,7 +23,7 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.schema import target_of
 from innervoice.canon.value import Value
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
@@ -279,7 +279,8 @@ def _optional(schema: Any) -> int:
     properties = schema.get("properties")
     names = properties.keys() if isinstance(properties, dict) else set()
     required = schema.get("required")
-    count = len(names - set(required if isinstance(required, list) else ()))
+    needed = required if isinstance(required, list) else []
+    count = len([name for name in names if name not in needed])
     return count + sum(map(_optional, schema.values()))
 
 
@@ -398,7 +399,7 @@ def claude_schema(schema: Any) -> Iterator[Refusal]:
             yield refused(
                 f"{start}: Empty schema ({{}}) that accepts any JSON value is not supported."
             )
-        if "format" in place and place["format"] not in (CLAUDE.formats or ()):
+        if "format" in place and as_text(place["format"]) not in (CLAUDE.formats or ()):
             yield refused(f"{start}: String format '{place['format']}' is not supported")
         if _has_object_type(place) and place.get("additionalProperties") is not False:
             yield refused(

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from innervoice.canon.target import Target
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.openai_words import openai_worded
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
@@ -137,9 +137,12 @@ def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> It
         )
 
 
+_STARTS = {"reasoning": "rs", "message": "msg", "function_call": "fc"}
+
+
 def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
     name, param = str(item["id"]), f"input[{number}].id"
-    starts = {"reasoning": "rs", "message": "msg", "function_call": "fc"}.get(item.get("type", ""))
+    starts = _STARTS.get(as_text(item.get("type")) or "")
     if not name:
         text = f"Invalid '{param}': ''. Expected an ID that begins with '{starts or 'msg'}'."
     elif len(name) > _LONGEST_ID:
