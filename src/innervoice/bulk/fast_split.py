@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from innervoice.bulk.marker_scan import scan
+from innervoice.bulk.marker_scan import ends_in_token, scan
 from innervoice.bulk.split_text import SplitText, status_of
 from innervoice.canon.parts import Thinking
 from innervoice.canon.response import FinishReason, Response
@@ -60,8 +60,10 @@ class TextSplitter:
         return splitter.response
 
     def has_marker(self, text: str) -> bool:
-        """Whether the text contains a marker, or hints must be applied."""
-        return not self._is_plain or self._vocabulary.find(text, 0) is not None
+        """Whether the text contains a marker, or half of one at its end, or hints must be applied."""
+        if not self._is_plain or self._vocabulary.find(text, 0) is not None:
+            return True
+        return ends_in_token(text, self._vocabulary)
 
     def columns_of(self, response: Response) -> SplitText:
         """The columns of a text that was split."""

@@ -18,7 +18,7 @@ from innervoice.inline.formats import Format
 from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG
 from innervoice.inline.vocabulary import Vocabulary
 
-__all__ = ["scan"]
+__all__ = ["ends_in_token", "scan"]
 
 _NO_BLANKS = dict.fromkeys(map(ord, BLANKS))
 _HEAD = 256  # enough of a text to count the characters that an orphan closer needs
@@ -30,12 +30,20 @@ def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText
     marker = words.find(text, 0)
     if marker is None:
         body = text.lstrip()
-        if body[:1] == "<" or (finish == "length" and "<|" in text[-LONGEST_MARKER:]):
-            return None  # perhaps a call that was written out, or a token that the limit cut off
+        if body[:1] == "<" or ends_in_token(text, words):
+            return None  # perhaps a call that was written out, or a token that was cut off
         return SplitText(text, None, status_of(finish, answered=bool(body)))
-    if finish == "length" and "<|" in text[-LONGEST_MARKER:]:
+    if ends_in_token(text, words):
         return None
     return _Scan(text, words).columns(marker, finish)
+
+
+def ends_in_token(text: str, words: Vocabulary) -> bool:
+    """Whether a text may end in a control token that was cut off."""
+    tail = text[-LONGEST_MARKER:]
+    half = words.half.search(tail) if "<|" in tail else None
+    whole = words.search.match(tail, half.start()) if half else None
+    return half is not None and (whole is None or whole.end() < len(tail))
 
 
 class _Scan:

@@ -240,10 +240,10 @@ class _Fitter:
             self.obstacle = self.obstacle or "an object may have members of any name"
         if not profile.closed:
             return schema
-        properties = schema.get("properties") or {}
+        properties = as_dict(schema.get("properties"))
         schema = {**schema, "properties": properties, "additionalProperties": False}
         if self._all_required:
-            required = set(schema.get("required") or ())
+            required = _required(schema)
             schema["properties"] = {
                 name: inner if name in required else _nullable(inner)
                 for name, inner in properties.items()
@@ -266,7 +266,7 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         if isinstance(one.get(name), dict) and isinstance(other.get(name), dict):
             merged[name] = {**one[name], **other[name]}
     if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
-        merged["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+        merged["required"] = list(_required(one) | _required(other))
     return merged
 
 
@@ -278,10 +278,14 @@ def _optional(schema: Any) -> int:
         return 0
     properties = schema.get("properties")
     names = properties.keys() if isinstance(properties, dict) else set()
-    required = schema.get("required")
-    needed = required if isinstance(required, list) else []
-    count = len([name for name in names if name not in needed])
+    count = len(names - _required(schema).keys())
     return count + sum(map(_optional, schema.values()))
+
+
+def _required(schema: dict[str, Any]) -> dict[str, None]:
+    """The names of the members that must be there, in their order."""
+    names = as_list(schema.get("required"))
+    return {name: None for name in names if isinstance(name, str)}
 
 
 def _nullable(schema: Any) -> Any:

@@ -68,11 +68,13 @@ def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Ref
     """Each call has one output, and each output its call, unless the server stores the start of the conversation, or items of it."""
     refers = any(item.get("type") == "item_reference" for item in items)
     held = body.get("previous_response_id") or body.get("conversation") or refers
-    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    given = {
+        as_text(item.get("call_id")) for item in items if str(item.get("type")).endswith("_output")
+    }
     called: dict[Any, str] = {}
     answered: set[Any] = set()
     for item in items:
-        kind, name = str(item.get("type")), item.get("call_id")
+        kind, name = str(item.get("type")), as_text(item.get("call_id"))
         if kind in CALLS and item is not items[-1] and name not in given:
             yield refused(f"No tool output found for {CALLS[kind]} {name}.", param="input")
         if kind in CALLS:
