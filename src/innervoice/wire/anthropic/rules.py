@@ -171,9 +171,11 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
         for block in as_list(turn.get("content"))
         if as_dict(block).get("type") == "tool_use"
     ]
-    called_ids, answered_ids = set(called), set[str]()
+    called_ids, answered_ids, only_results = set(called), set[str](), True
+    first_ids: set[str] = set()
     for position, block in enumerate(map(as_dict, as_list(following.get("content")))):
         if block.get("type") != "tool_result":
+            only_results = False
             continue
         name, place = str(block.get("tool_use_id")), f"messages.{number}.content.{position}"
         if name not in called_ids:
@@ -186,7 +188,9 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
                 f"{place}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {name}"
             )
         answered_ids.add(name)
-    missing = [name for name in called if name not in answered_ids]
+        if only_results:  # before any other block
+            first_ids.add(name)
+    missing = [name for name in called if name not in first_ids]
     if missing:
         yield refused(
             f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "

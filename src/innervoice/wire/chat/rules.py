@@ -235,10 +235,14 @@ def _twice(call_id: Any, number: int, numbers: dict[Any, int]) -> Iterator[Refus
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
-    results = (message for message in messages if message.get("role") == "tool")
-    answered = {as_text(message.get("tool_call_id")) for message in results}
-    for message in messages[:-1]:
-        missing = [str(name) for name in _ids(message) if name not in answered]
+    """Each call has a result among the tool messages directly after its turn; the calls of the last message may wait."""
+    calls: list[str | None] = []
+    answered: set[str | None] = set()
+    for message in [*messages, {}] if messages and messages[-1].get("role") == "tool" else messages:
+        if message.get("role") == "tool":
+            answered.add(as_text(message.get("tool_call_id")))
+            continue
+        missing = [str(name) for name in calls if name not in answered]
         if missing:
             yield refused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -246,6 +250,7 @@ def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
                 + ", ".join(missing),
                 param="messages",
             )
+        calls, answered = _ids(message), set()
 
 
 # ---- The members of a request of Chat Completions: OpenAI's, and the additional ones of compatible hosts.
