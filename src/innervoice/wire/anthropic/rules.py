@@ -8,7 +8,9 @@ from itertools import chain, pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.anthropic import write
 from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.media import misfit_files
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import claude_schema
 from innervoice.wire.rules import (
@@ -126,6 +128,10 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
     for number, turn in enumerate(turns):
         if turn.get("role") == "assistant":
             yield from _turn(turn, number)
+    for path, _ in misfit_files(turns, write, ("messages",)):
+        *others, last = (f"'{mime}'" for mime in write.TYPES["image"])
+        words = f"{', '.join(others)} or {last}"
+        yield refused(f"{dotted(path)}.image.source.base64.media_type: Input should be {words}")
     for number, (turn, following) in enumerate(pairwise([{}, *turns_of(turns)])):
         yield from _answered(turn, following, number)
     if latest < 0:

@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.chat import write
 from innervoice.wire.json_access import as_dict, as_list, as_text
-from innervoice.wire.openai_words import openai_worded
+from innervoice.wire.media import misfit_files
+from innervoice.wire.openai_words import openai_worded, unsupported_image
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
@@ -46,6 +48,9 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
     """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
+    if is_strict(target):
+        for path, _ in misfit_files(body.get("messages"), write, ("messages",)):
+            yield unsupported_image(bracketed(path))
     count = body.get("n")
     if count is not None and not 1 <= count <= MOST_CHOICES:
         side, word, sign, bound = (

@@ -8,11 +8,13 @@ from typing import Any
 
 from innervoice.canon.target import Target
 from innervoice.wire.json_access import as_dict, as_list, as_text
-from innervoice.wire.openai_words import openai_worded
+from innervoice.wire.media import misfit_files
+from innervoice.wire.openai_words import openai_worded, unsupported_image
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
+from innervoice.wire.responses import write
 from innervoice.wire.rules import company, quoted, refused, supported
-from innervoice.wire.shapes import Kinds, Needs, Words, refusals
+from innervoice.wire.shapes import Kinds, Needs, Words, bracketed, refusals
 
 __all__ = ["BODY", "CALLS", "problems", "shape_problems"]
 
@@ -59,6 +61,8 @@ def problems(
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
     yield from _groups(items, target)
+    for path, _ in misfit_files(items, write, ("input",)):
+        yield unsupported_image(bracketed(path))
     yield from _answered(body, items)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
