@@ -43,15 +43,15 @@ DIALECTS = tuple(TARGETS)
 def _deep(depth: int) -> Any:
     value: Any = {}
     for number in range(depth):
-        value = [value] if number % 2 else {"type": value, "content": value}
+        value = [value] if number % 2 else {"type": "object", "content": value}
     return value
 
 
 # What a value is replaced by; a text that stands for itself is among them for members that are read as words.
 HOSTILE: tuple[Any, ...] = (
     None, True, False, 0, -1, 2**70, 10**400, 1e308, -0.5, float("inf"), "", " ", "x", "text", "auto", "a" * 300, "\ud800", "\x00\u2028",
-    "{", '{"a": 1e400}', "[" * 100, [], [None], [[]], ["x"], [{}], [{"type": "text"}], {}, {"type": []}, {"type": {}}, {"type": "text"},
-    {"": None}, {"content": {"content": []}}, _deep(12),
+    "{", '{"a": 1e400}', "[" * 20_000, '{"a":' * 400 + "1" + "}" * 400, [], [None], [[]], ["x"], [{}], [{"type": "text"}], {}, {"type": []}, {"type": {}}, {"type": "text"},
+    {"": None}, {"content": {"content": []}}, _deep(12), _deep(150),
 )  # fmt: skip
 
 
