@@ -85,6 +85,11 @@ def _stray(results: dict[str, Any]) -> dict[str, float]:
     return found
 
 
+def _calls(results: dict[str, Any]) -> dict[str, float]:
+    found: dict[str, float] = results.get("calls", {})
+    return found
+
+
 def _written(results: dict[str, Any]) -> dict[str, float]:
     found: dict[str, float] = results.get("written", {})
     return found
@@ -136,6 +141,7 @@ GOALS = (
     Goal("import", "`import msgspec`", 2, _import),
     Goal("plan and encode of 10,000 turns", "the same of 1,000", 12, _history),
     Goal("200,000 chunks that belong to no event", "20,000 of them", 12, _stray),
+    Goal("8,000 calls, half of them without an id", "800 calls", 12, _calls),
     Goal("memory of a stream of 50 MB", "the stream itself", 0.1, _memory),
 )
 

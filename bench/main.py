@@ -94,6 +94,7 @@ class Run:
     def _codec(self, crew: Crew) -> None:
         self._keep(work_codec.measure(crew))
         self.results["stray"] = work_codec.stray_growth(20_000)
+        self.results["calls"] = work_codec.calls_growth(800)
         self.results["written"] = work_codec.written(max(self.rounds, 9))
 
     def _inline(self, crew: Crew) -> None:

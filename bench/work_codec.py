@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from statistics import median
 from time import process_time
@@ -93,3 +94,30 @@ def _growth(make: Callable[[int], list[bytes]], small: int) -> float:
             samples.append(process_time() - start)
         times.append(median(samples))
     return times[1] / max(times[0], 1e-9)
+
+
+def calls_growth(small: int) -> dict[str, float]:
+    """How many times as long an answer with ten times as many calls takes, of which half have no id.
+
+    Each sample reads the same number of calls, so that the garbage collector runs equally often.
+    """
+    times = []
+    for count, answers in ((small, 10), (small * 10, 1)):
+        body = _calls(count)
+        samples = [_time(lambda b=body, a=answers: _decode(b, a)) for _ in range(9)]
+        times.append(min(samples) / answers)
+    return {"calls": times[1] / max(times[0], 1e-9)}
+
+
+def _decode(body: bytes, times: int) -> None:
+    for _ in range(times):
+        iv.decode(body)
+
+
+def _calls(count: int) -> bytes:
+    """The ids of the first half are the numbers that the second half would get."""
+    half = count // 2
+    ids = [*(f"call_{half + number}" for number in range(half)), *[None] * half]
+    blocks = [{"type": "tool_use", "id": call_id, "name": "f", "input": {}} for call_id in ids]
+    body = {"id": "m", "type": "message", "role": "assistant", "content": blocks}
+    return json.dumps(body).encode()

@@ -28,6 +28,7 @@ WORDS = (
     "<think>", "</think>", "<thinking>", "</thinking>", "<mm:think>", "<think a=", "</thi", "<", ">", "`", "``", "```", "~~~", "\n", " ",
     "a", "long enough to be a thought ", "ok.", "{", "<|channel|>", "analysis", "final", "<|message|>", "<|end|>", "[THINK]", "[/THINK]",
     "thought\n", "<channel|>", "<tool_call>", "<answer>", "to=self<|message|>", "assistantfinal",
+    "commentary", "ANALYSIS ", "ASSISTANTFINAL", "<|call|>", "<|start|>assistant", "<|open|>response<|sep|>", "<|close|>think", "<|sep|>", "<|re",
 )  # fmt: skip
 
 

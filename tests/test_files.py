@@ -1,10 +1,15 @@
 """`iv.file`: a path, a URL or bytes as a part, for every target that accepts it."""
 
 import base64
+import json
+import mimetypes
+from io import BytesIO
+from zipfile import ZipFile
 
 import pytest
 
 import innervoice as iv
+from innervoice.emulator.core import Emulator
 from innervoice.wire.dialects import DIALECTS, dialect_named
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 8
@@ -151,3 +156,145 @@ def test_an_image_in_a_tool_result(dialect):
     assert base64.b64encode(b"hello").decode() in str(wire.body)
     moved = "result_file_moved" in [note.code for note in wire.notes]
     assert moved is not dialect_named(dialect).files.IN_RESULTS
+
+
+# ---- types that an API accepts ------------------------------------------------------------------------
+
+
+FOUR = {"image/jpeg", "image/png", "image/gif", "image/webp"}
+GEMINIS = {"image/jpeg", "image/png", "image/webp", "image/heic", "image/heif"}
+PICTURES = {
+    "anthropic": FOUR,
+    "openai-chat": FOUR,
+    "openai-responses": FOUR,
+    "gemini": GEMINIS,
+    "gemini-interactions": GEMINIS,
+    "bedrock-converse": FOUR,
+    "mistral": FOUR,
+    "cohere": FOUR,
+    "ollama": None,
+}
+IMAGES = [*sorted(FOUR | GEMINIS), "image/svg+xml", "image/bmp", "image/tiff", "image/avif"]
+
+
+@pytest.mark.parametrize("mime", IMAGES)
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_type_of_image_to_every_dialect(dialect, mime):
+    """Seen failing: SVG, HEIC, BMP and TIFF went to Anthropic and Converse, which refuse them."""
+    part = iv.Media(mime, base64.b64encode(b"hello").decode())
+    request = iv.Request(MODELS[dialect], [iv.user(["look", part])], dialect=dialect)
+    accepted = PICTURES[dialect]
+    if accepted is None or mime in accepted:
+        assert iv.encode(request).body
+        return
+    with pytest.raises(iv.RuleError) as caught:
+        iv.encode(request)
+    assert "file_refused" == caught.value.rule
+    assert all(word in str(caught.value) for word in (*accepted, f"not {mime}"))
+
+
+def test_hosts_that_are_compatible_may_accept_more():
+    part = iv.Media("image/bmp", "aGVsbG8=")
+    wire = iv.encode(iv.Request("vllm/qwen3-vl-8b", [iv.user(["look", part])]))
+    assert "data:image/bmp;base64,aGVsbG8=" in str(wire.body)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("mime", ["image/jpg", "IMAGE/JPEG", "image/jpeg; q=1"])
+def test_a_type_in_another_spelling(dialect, mime):
+    part = iv.Media(mime, "aGVsbG8=")
+    wire = iv.encode(iv.Request(MODELS[dialect], [iv.user(["look", part])], dialect=dialect))
+    assert "aGVsbG8=" in str(wire.body)
+    assert "jpg" not in str(wire.body)
+
+
+# An image of another type in a request, and what the API answers.
+REFUSALS = {
+    "anthropic": ("/anthropic/v1/messages", {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/svg+xml", "data": "aGVsbG8="}}]}]}, "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"),
+    "in a result": ("/anthropic/v1/messages", {"model": "claude-opus-4-6", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f", "input": {}}]}, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": [{"type": "image", "source": {"type": "base64", "media_type": "image/heic", "data": "aGVsbG8="}}]}]}]}, "messages.2.content.0.content.0.image.source.base64.media_type"),
+    "bedrock-converse": ("/bedrock/model/us.anthropic.claude-sonnet-4-5-v1:0/converse", {"messages": [{"role": "user", "content": [{"text": "x"}, {"image": {"format": "tiff", "source": {"bytes": "aGVsbG8="}}}]}]}, "Value 'tiff' at 'messages.1.member.content.2.member.image.format' failed to satisfy constraint: Member must satisfy enum value set: [gif, jpeg, png, webp]"),
+    "gemini": ("/gemini/v1beta/models/gemini-3.5-flash:generateContent", {"contents": [{"role": "user", "parts": [{"inlineData": {"mimeType": "image/gif", "data": "aGVsbG8="}}]}]}, "Unsupported MIME type: image/gif"),
+    "openai-chat": ("/openai/v1/chat/completions", {"model": "gpt-4o", "messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:image/bmp;base64,aGVsbG8="}}]}]}, "You uploaded an unsupported image."),
+    "openai-responses": ("/openai/v1/responses", {"model": "gpt-5.6", "input": [{"role": "user", "content": [{"type": "input_image", "image_url": "data:image/bmp;base64,aGVsbG8="}]}]}, "You uploaded an unsupported image."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_the_emulator_refuses_what_the_api_refuses(name):
+    path, body, words = REFUSALS[name]
+    reply = Emulator().reply("POST", path, {}, json.dumps(body).encode())
+    text = reply.body.decode()
+    assert (400, True) == (reply.status, words in text), text
+
+
+# ---- documents and texts -------------------------------------------------------------------------------
+
+
+def archive(*names):
+    data = BytesIO()
+    with ZipFile(data, "w") as written:
+        for name in ("[Content_Types].xml", *names):
+            written.writestr(name, "x")
+    return data.getvalue()
+
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.mark.parametrize(
+    ("data", "name", "mime"),
+    [
+        (archive("word/document.xml"), None, WORD),
+        (archive("word/document.xml"), "report.docx", WORD),
+        (archive("word/document.xml"), "report.bin", WORD),
+        (archive("xl/workbook.xml"), "a.xlsx", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
+        (archive("ppt/presentation.xml"), "a.pptx", "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
+        (b"PK\x03\x04 cut off", "report.docx", WORD),
+        (b"\0\0\0\x18ftypheic", None, "image/heic"),
+        (b"\0\0\0\x18ftypisom", None, "video/mp4"),
+        (b"II*\0aaaa", None, "image/tiff"),
+        (b"BMaaaa\0\0\0\0", None, "image/bmp"),
+        (b"<svg xmlns", None, "image/svg+xml"),
+    ],
+)  # fmt: skip
+def test_the_type_without_the_table_of_the_system(monkeypatch, data, name, mime):
+    """Seen failing: a document whose suffix the system does not know had no type."""
+    monkeypatch.setattr(mimetypes, "types_map", {})
+    assert mime == iv.file(data, name=name).mime
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_text_that_is_not_utf8_is_noted(dialect):
+    """Seen failing: the bytes became replacement characters without a note."""
+    part = iv.file(b"caf\xe9", mime="text/plain", name="menu.txt")
+    fine = iv.file("caf\ufffd".encode(), mime="text/plain", name="menu.txt")
+
+    def codes(part):
+        wire = iv.encode(iv.Request(MODELS[dialect], [iv.user(["look", part])], dialect=dialect))
+        return [note.code for note in wire.notes]
+
+    # The others send the bytes as they are.
+    decodes = dialect not in (
+        "openai-responses",
+        "gemini",
+        "gemini-interactions",
+        "bedrock-converse",
+    )
+    assert decodes is ("invalid_utf8" in codes(part))
+    assert "invalid_utf8" not in codes(fine)
+
+
+@pytest.mark.parametrize("mime", ["text/plain", "text/csv", "text/html", "text/markdown", WORD, "application/msword"])  # fmt: skip
+def test_documents_of_converse(mime):
+    part = iv.Media(mime, "aGVsbG8=", name="a")
+    wire = iv.encode(iv.Request(MODELS["bedrock-converse"], [iv.user(["look", part])]))
+    assert "document" in wire.body["messages"][0]["content"][1]
+
+
+def test_what_converse_has_no_format_for():
+    source = iv.Media("text/x-python", "aGVsbG8=", name="a.py")
+    wire = iv.encode(iv.Request(MODELS["bedrock-converse"], [iv.user(["look", source])]))
+    assert "file_as_text" in [note.code for note in wire.notes]
+    slides = iv.Media("application/vnd.ms-powerpoint", "aGVsbG8=")
+    with pytest.raises(iv.RuleError, match=r"not application/vnd\.ms-powerpoint"):
+        iv.encode(iv.Request(MODELS["bedrock-converse"], [iv.user(["look", slides])]))

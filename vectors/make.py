@@ -66,6 +66,14 @@ INPUTS: list[tuple[str, str, str, dict[str, Any]]] = [
     ("-", "only white space", " \n ", {}),
     ("-", "half a tag at the end", "A <thi", {}),
     ("-", "half a control token where the limit cut the text off", "<|channel|>analysis<|message|>R<|end|><|start|>assi", {"markup": ["harmony"], "finish_reason": "length"}),
+    ("-", "half a control token whatever ended the text", "<|channel|>final<|message|>A<|retu", {"markup": ["harmony"], "finish_reason": "stop"}),
+    ("S3", "half a control token in a fence is text", "```\n<|retu", {"markup": ["harmony"]}),
+    ("S1", "a stray word between a call and the answer", "<|channel|>commentary to=f<|message|>{}<|call|>commentary<|start|>assistant<|channel|>final<|message|>A", {"markup": ["harmony"]}),
+    ("S1", "a preamble without its control tokens is text", "commentary I will look. assistantfinal A", {"markup": ["harmony"]}),
+    ("S1", "reasoning without its control tokens, after a blank", "analysis We need 4. assistantfinal A", {"markup": ["harmony"]}),
+    ("S1", "reasoning without its control tokens, in upper case", "ANALYSIS we need 4. ASSISTANTFINAL A", {"markup": ["harmony"]}),
+    ("S1", "an answer that begins with the name of a channel", "analysis shows that A", {"markup": ["harmony"]}),
+    ("S1", "a closer without its last token", "<|open|>think<|sep|>R<|close|>think<|open|>response<|sep|>A", {"markup": ["kimi_k3"]}),
     ("-", "an emoji at every edge", "🙂<think>🙂</think>🙂", {}),
 ]  # fmt: skip
 # A text in each further format that the vocabulary has.

@@ -13,7 +13,7 @@ from innervoice.errors import DecodeError, ProviderError
 from innervoice.inline.marks import UNSETTLED, SettledPlace
 from innervoice.wire.objects import json_of
 
-__all__ = ["StreamDecoder", "checked", "decode", "decode_stream", "read_answer"]
+__all__ = ["StreamDecoder", "checked", "decode", "decode_stream", "read_answer", "unfinished"]
 
 
 def decode(
@@ -27,7 +27,8 @@ def decode(
 ) -> Response:
     """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
 
-    Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer.
+    Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer. For a response that is still
+    queued or in progress, `id` and `status` of the error are those of the response.
     """
     return checked(read_answer(body, provider, model, dialect, request, scope, inline))
 
@@ -68,16 +69,22 @@ def _failed(response: Response) -> NoReturn:
     error = response.error
     if error and error.type not in ("DecodeError", "FrameError"):
         raise ProviderError(error.type, error.code, error.message)
-    raise DecodeError(f"expected a model's answer: {error.message if error else _state(response)}")
+    raise (
+        DecodeError(f"expected a model's answer: {error.message}")
+        if error
+        else unfinished(response)
+    )
 
 
-def _state(response: Response) -> str:
-    """What was received in place of an answer."""
+def unfinished(response: Response) -> DecodeError:
+    """The error for a response of which only the beginning was received, as for one that is still queued."""
     word = response.wire_finish_reason
     id_text = f" of {response.id}" if response.id else ""
-    return f"only the beginning{id_text} was received" + (
-        f", with the status {word!r}" if word else ""
+    status_text = f", with the status {word!r}" if word else ""
+    error = DecodeError(
+        f"expected a model's answer: only the beginning{id_text} was received{status_text}"
     )
+    return error.with_facts(id=response.id, status=word)
 
 
 def _whole(body: Any) -> Any:

@@ -93,7 +93,13 @@ class _ExchangeError(InnervoiceError):
 
 
 class DecodeError(_ExchangeError):
-    """The data is not a response of a provider, or not a value that innervoice stored."""
+    """The data is not a response of a provider, or not a value that innervoice stored.
+
+    For a response that is not over, `id` and `status` are those of the response, to retrieve it later: "queued" or "in_progress".
+    """
+
+    id: str | None = None
+    status: int | str | None = None  # type: ignore[assignment]
 
 
 class TransportError(_ExchangeError):

@@ -9,7 +9,9 @@ import mimetypes
 import os
 import re
 from base64 import b64encode
+from io import BytesIO
 from pathlib import Path
+from zipfile import BadZipFile, ZipFile
 
 from innervoice.canon.parts import Media
 from innervoice.errors import UsageError
@@ -30,10 +32,40 @@ _BEGINNINGS: tuple[tuple[dict[int, bytes], str], ...] = (
     ({0: b"\xff\xfb"}, "audio/mpeg"),
     ({0: b"fLaC"}, "audio/flac"),
     ({0: b"OggS"}, "audio/ogg"),
+    ({0: b"BM", 6: b"\0\0\0\0"}, "image/bmp"),
+    ({0: b"II*\0"}, "image/tiff"),
+    ({0: b"MM\0*"}, "image/tiff"),
+    ({0: b"<svg"}, "image/svg+xml"),
+    ({4: b"ftypheic"}, "image/heic"),
+    ({4: b"ftypheix"}, "image/heic"),
+    ({4: b"ftypmif1"}, "image/heif"),
+    ({4: b"ftypavif"}, "image/avif"),
+    ({4: b"ftypM4A"}, "audio/mp4"),
+    ({4: b"ftypqt"}, "video/quicktime"),
     ({4: b"ftyp"}, "video/mp4"),
 )
-# Types that Python's table of suffixes lacks or that differ on some systems.
+_OFFICE = "application/vnd.openxmlformats-officedocument."
+# Office documents are archives: a folder in each, and the type.
+_ARCHIVES = {
+    "word": f"{_OFFICE}wordprocessingml.document",
+    "xl": f"{_OFFICE}spreadsheetml.sheet",
+    "ppt": f"{_OFFICE}presentationml.presentation",
+}
+# Types that Python's own table of suffixes lacks or that differ on some systems.
 _ENDINGS = {
+    ".docx": _ARCHIVES["word"],
+    ".xlsx": _ARCHIVES["xl"],
+    ".pptx": _ARCHIVES["ppt"],
+    ".doc": "application/msword",
+    ".xls": "application/vnd.ms-excel",
+    ".heic": "image/heic",
+    ".heif": "image/heif",
+    ".avif": "image/avif",
+    ".json": "application/json",
+    ".html": "text/html",
+    ".txt": "text/plain",
+    ".mov": "video/quicktime",
+    ".mkv": "video/x-matroska",
     ".md": "text/markdown",
     ".wav": "audio/wav",
     ".mp3": "audio/mpeg",
@@ -43,16 +75,20 @@ _ENDINGS = {
 }
 
 
+_PYTHONS = mimetypes.MimeTypes().types_map[True]
+"""Python's own table: without the files of the system, which differ."""
+
+
 def file(
     source: str | os.PathLike[str] | bytes, *, mime: str | None = None, name: str | None = None
 ) -> Media:
     """A part for a message: `iv.user(["What is this?", iv.file("dog.png")])`.
 
-    `source` is a path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes. The type is taken from `mime`, or else from the suffix of
-    the name, or else from the first bytes. `name` is the file name that the model sees.
+    `source` is a path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes. The type is taken from `mime`, or else from the content of an
+    Office document, or else from the suffix of the name, or else from the first bytes. `name` is the file name that the model sees.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
-        return _of_bytes(bytes(source), mime, name)
+        return _of_bytes(bytes(source), mime, name, name or "")
     if isinstance(source, str):
         if embedded := _DATA_URL.fullmatch(source):
             return Media(mime or embedded[1] or "text/plain", embedded[2], name=name)
@@ -67,19 +103,31 @@ def file(
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise UsageError(f"the file {str(path)[:200]!r} cannot be read: {reason}") from None
-    return _of_bytes(data, mime or _by_ending(path.name), name or path.name)
+    return _of_bytes(data, mime, name, path.name)
 
 
-def _of_bytes(data: bytes, mime: str | None, name: str | None) -> Media:
-    kind = mime or (_by_ending(name) if name else None) or _by_beginning(data)
+def _of_bytes(data: bytes, mime: str | None, name: str | None, file_name: str) -> Media:
+    kind = mime or _by_archive(data) or _by_ending(file_name) or _by_beginning(data)
     if kind is None:
         raise UsageError("the type of the file is unknown; pass mime=, as mime='image/png'")
-    return Media(kind, b64encode(data).decode("ascii"), name=name)
+    return Media(kind, b64encode(data).decode("ascii"), name=name or file_name or None)
+
+
+def _by_archive(data: bytes) -> str | None:
+    """The type of an Office document; not every system knows its suffix."""
+    if not data.startswith(b"PK\x03\x04"):
+        return None
+    try:
+        names = ZipFile(BytesIO(data)).namelist()
+    except BadZipFile:
+        return None
+    folders = {name.partition("/")[0] for name in names}
+    return next((kind for folder, kind in _ARCHIVES.items() if folder in folders), None)
 
 
 def _by_ending(name: str) -> str | None:
     ending = os.path.splitext(name)[1].lower()  # noqa: PTH122 - a URL is not a path
-    return _ENDINGS.get(ending) or mimetypes.types_map.get(ending)
+    return _ENDINGS.get(ending) or _PYTHONS.get(ending)
 
 
 def _by_beginning(data: bytes) -> str | None:

@@ -204,11 +204,19 @@ def many_details(count):
     return {"id": "c", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
 
 
-@pytest.mark.parametrize("body", [many_items, many_blocks, many_details])
+def many_calls(count):
+    """The ids of the first calls are the numbers that those without an id would get."""
+    ids = [*(f"call_{count + number}" for number in range(count)), *[None] * count]
+    blocks = [{"type": "tool_use", "id": call_id, "name": "f", "input": {}} for call_id in ids]
+    return {"id": "m", "type": "message", "role": "assistant", "content": blocks}
+
+
+@pytest.mark.parametrize("body", [many_items, many_blocks, many_details, many_calls])
 def test_growth(body):
     """Twice as many parts take twice as many lines, and no more.
 
-    Seen failing: the items of a response looked through all others for the reasoning before them.
+    Seen failing: the items of a response looked through all others for the reasoning before them; each call without an id
+    tried the ids of all others.
     """
     small, large = body(150), body(300)
     iv.decode(small)

@@ -60,6 +60,9 @@ from innervoice.inline.formats import ROWS
             "A",
         ),
         ("kimi-k3", "R<|close|> think <|sep|><|open|> response <|sep|>A", "R", "A"),
+        ("kimi-k3", "R<|close|>think<|open|>response<|sep|>A<|close|>response", "R", "A"),
+        ("kimi-k3", "R<|close|> think\n\nA", "R", "A"),
+        ("kimi-k3", "R<|close|>think", "R", ""),
         (
             "inkling-1",
             "<|message_model|><|content_thinking|>R<|end_message|><|message_model|><|content_text|>A<|end_message|>",
@@ -250,6 +253,41 @@ class TestHarmony:
         """Seen failing: with `assistant` only after a header at the head, and with twenty characters before it."""
         check(text, thinking, answer, model=self.MODEL)
 
+    @pytest.mark.parametrize(
+        ("text", "thinking", "answer"),
+        [
+            ("analysis I need 4. assistantfinal It is 4.", "I need 4.", "It is 4."),
+            ("analysis we need 4. assistantfinal It is 4.", "we need 4.", "It is 4."),
+            ("analysis\nWe need 4.\nassistantfinal\nIt is 4.", "We need 4.", "It is 4."),
+            ("ANALYSIS we need 4. ASSISTANTFINAL It is 4.", "we need 4.", "It is 4."),
+            ("analysis This is all.", "This is all.", ""),
+            ("commentary I will look. assistantfinal It is 4.", None, "I will look.  It is 4."),
+            ("COMMENTARY I will look.ASSISTANTFINALIt is 4.", None, "I will look. It is 4."),
+            ("analysisHm.assistantcommentary Let me see. assistantfinalIt is 4.", "Hm.", "Let me see. It is 4."),
+            ("analysis shows that", None, "analysis shows that"),
+            ("ANALYSIS OF THE DATA", None, "ANALYSIS OF THE DATA"),
+            ("commentary on the text", None, "commentary on the text"),
+            ("The AssistantFinal class", None, "The AssistantFinal class"),
+        ],
+    )  # fmt: skip
+    def test_bare_headers_before_a_blank_and_in_upper_case(self, text, thinking, answer):
+        """A word that may also begin the answer is a header if another header follows. Seen failing: the word was part of the reasoning."""
+        check(text, thinking, answer, model=self.MODEL)
+
+    def test_channels_in_upper_case(self):
+        text = "<|channel|>ANALYSIS<|message|>R<|end|><|start|>assistant<|channel|>FINAL<|message|>A<|return|>"
+        check(text, "R", "A", model=self.MODEL)
+
+    @pytest.mark.parametrize("filler", ["commentary", "assistant", " commentary\n"])
+    @pytest.mark.parametrize(
+        "header", ["<|channel|>final<|message|>", "<|start|>assistant<|channel|>final<|message|>", "<|start|>assistant<|message|>"]
+    )  # fmt: skip
+    def test_a_stray_word_after_a_call(self, filler, header):
+        """Seen failing: "commentary A" for "A"."""
+        call = "<|channel|>commentary to=functions.f<|message|>{}<|call|>"
+        result = check(f"{call}{filler}{call}{filler}{header}A<|return|>", None, "A", model=self.MODEL)  # fmt: skip
+        assert ["opaque", "opaque", "text"] == [part.type for part in result.parts]
+
     def test_bare_with_the_opener_in_the_prompt(self):
         check("R.assistantfinalA", "R.", "A", model=self.MODEL, prefix_open=True)
 
@@ -285,10 +323,10 @@ class TestHarmony:
         "half", ["<|", "<|start|>assist", "<|channel|>ana", "<|channel|>final<|mess"]
     )
     def test_cut_off_in_a_control_token(self, half):
-        """Seen failing: the half token as the answer."""
+        """Two characters may be anything, unless the limit cut the text off. Seen failing: the half token as the answer."""
         text = f"<|channel|>analysis<|message|>R<|end|>{half}"
         check(text, "R", "", model=self.MODEL, finish_reason="length")
-        check(text, "R", half, model=self.MODEL, finish_reason="stop")
+        check(text, "R", half if half == "<|" else "", model=self.MODEL, finish_reason="stop")
 
     def test_bedrock_writes_tags(self):
         body = {"choices": [{"message": {"content": "<reasoning>R</reasoning>A"}, "finish_reason": "stop"}]}  # fmt: skip
@@ -364,3 +402,41 @@ class TestEchoes:
     def test_only_by_card(self):
         text = f"{self.ID}<user>Ann</user><message>R</message>A"
         check(text, None, text, model="z-ai/glm-4.6")
+
+
+@pytest.mark.parametrize("finish_reason", [None, "stop", "length", "content_filter"])
+class TestCutMarkers:
+    """A control token that was cut off at the very end is no part of the answer, and `restore` gives it back."""
+
+    @pytest.mark.parametrize(
+        ("model", "text", "thinking", "answer"),
+        [
+            ("gpt-oss-20b", "<|channel|>final<|message|>A<|retu", None, "A"),
+            ("gpt-oss-20b", "<|channel|>analysis<|message|>R<|en", "R", ""),
+            ("gpt-oss-20b", "<|channel|>analysis<|message|>R<|end|><|start|>assist", "R", ""),
+            ("gpt-oss-20b", "<|channel|>commentary to=f<|message|>{}<|call|>comment", None, ""),
+            ("gpt-oss-20b", "A <|ret", None, "A"),
+            ("kimi-k3", "R<|close|>think<|sep|><|open|>response<|sep|>A<|close|>resp", "R", "A"),
+            ("kimi-k3", "R<|close|>think<|sep|><|open|>response<|sep|>A<|close|>response<|s", "R", "A"),
+            ("inkling-1", "<|content_thinking|>R<|end_message|><|message_model|><|content_text|>A<|end_mess", "R", "A"),
+            ("muse-glimmer-1", "to=self<|message|>R<|eom|>to=user<|message|>A<|eo", "R", "A"),
+        ],
+    )  # fmt: skip
+    def test_is_removed(self, model, text, thinking, answer, finish_reason):
+        """Seen failing: kept, unless the finish reason was length."""
+        result = check(text, thinking, answer, model=model, finish_reason=finish_reason)
+        assert text == iv.restore(result.parts)
+        assert "wrapper_removed" in codes(result)
+
+    @pytest.mark.parametrize(
+        ("model", "text"),
+        [
+            ("gpt-oss-20b", "A <thi"),
+            ("gpt-oss-20b", "A <|x"),
+            ("gpt-oss-20b", "```\n<|ret"),
+            ("gpt-oss-20b", "Your assistant"),
+            ("qwen3-8b", "A <|ret"),
+        ],
+    )
+    def test_what_may_be_text_stays(self, model, text, finish_reason):
+        check(text, None, text, model=model, finish_reason=finish_reason)

@@ -49,6 +49,7 @@ def test_what_is_harmless_stays(markdown):
         # Not every parser takes these for a fence, or for its inside.
         ("```a b\n<b>\n```", "```a b\n&lt;b>\n```"),
         ("[a]:\n~~~\n<b>\n~~~", "[a]:\n~~~\n&lt;b>\n~~~"),
+        ("[a]: b '\n~~~\n<b>\n'\n\n<b>", "[a]: b '\n~~~\n&lt;b>\n'\n\n&lt;b>\n~~~"),
         ("```\na\n```<b>", "```\na\n```&lt;b>\n```"),
         # The list ends, and the fence with it, as CommonMark has it.
         ("- a\n  ```\n<b>", "- a\n  ```\n  ```\n&lt;b>"),

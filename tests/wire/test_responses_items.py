@@ -1,5 +1,7 @@
 """The items of a Responses stream are told apart by index or id, and the terminal response is matched by id."""
 
+from itertools import chain
+
 import pytest
 
 import innervoice as iv
@@ -111,3 +113,77 @@ def test_deltas_without_any_name_go_on_with_the_last_item():
     whole = {**MESSAGE, "content": [{"type": "output_text", "text": "AB"}]}
 
     assert ("AB", None, [], "answered") == read(*events, completed(whole))
+
+
+MESSAGE_AFTER = {**MESSAGE, "id": "msg_2", "content": [{"type": "output_text", "text": "B"}]}
+NAMED = [
+    REASONING,
+    MESSAGE,
+    {**CALL, "id": "i_1", "call_id": "c_1"},
+    {**OTHER_CALL, "id": "i_2", "call_id": "c_2"},
+    MESSAGE_AFTER,
+]
+STREAMED = {
+    "reasoning": ("reasoning_text", lambda item: item["content"][0]["text"]),
+    "message": ("output_text", lambda item: item["content"][0]["text"]),
+    "function_call": ("function_call_arguments", lambda item: item["arguments"]),
+}
+PRESENT = [False, True]
+
+
+def begun(item):
+    return {**item, **{name: type(item[name])() for name in ("content", "arguments") if name in item}}  # fmt: skip
+
+
+def streamed(item_index, item_id, delta_index, delta_id, ends):
+    """One list of events for each item; a delta for each character of its text."""
+    for number, item in enumerate(NAMED):
+        kind, text_of = STREAMED[item["type"]]
+        place = {"output_index": number} if item_index else {}
+        shown = item if item_id else {name: item[name] for name in item.keys() - {"id"}}
+        of_delta = {"output_index": number} if delta_index else {}
+        of_delta |= {"item_id": item["id"]} if delta_id else {}
+        events = [event("output_item.added", **place, item=begun(shown))] if "added" in ends else []
+        events += [event(f"{kind}.delta", **of_delta, delta=text) for text in text_of(item)]
+        events += [event("output_item.done", **place, item=shown)] if "done" in ends else []
+        yield events
+
+
+@pytest.mark.parametrize("output", [NAMED, []], ids=["output", "no output"])
+@pytest.mark.parametrize("ends", ["added done", "added", "done"])
+@pytest.mark.parametrize("delta_id", PRESENT)
+@pytest.mark.parametrize("delta_index", PRESENT)
+@pytest.mark.parametrize("item_id", PRESENT)
+@pytest.mark.parametrize("item_index", PRESENT)
+def test_items_and_deltas_with_and_without_an_index_and_an_id(
+    item_index, item_id, delta_index, delta_id, ends, output
+):
+    """Seen failing: deltas that had only the id of an item with an index became a second item."""
+    items = list(streamed(item_index, item_id, delta_index, delta_id, ends))
+    is_linked = (item_index and delta_index) or (item_id and delta_id)
+    if is_linked:  # the calls arrive at the same time
+        first, second = items[2:4]
+        mixed = [first.pop(0), second.pop(0)] if "added" in ends else []
+        while first or second:
+            mixed += [*first[:1], *second[:1]]
+            del first[:1], second[:1]
+        items[2:4] = [mixed]
+    response = iv.fold(iv.decode_stream([*chain(*items), completed(*output)]))
+
+    assert ["Hm", "A", "{}", '{"a":1}', "B"] == [
+        part.arguments if part.type == "tool_call" else part.text for part in response.parts
+    ]
+    assert [("c_1", "f"), ("c_2", "g")] == [(call.id, call.name) for call in response.tool_calls]
+
+
+@pytest.mark.parametrize(
+    ("delta_index", "delta_id"), [(True, False), (False, True), (True, True)]
+)  # fmt: skip
+def test_deltas_whose_items_are_only_in_the_terminal_response(delta_index, delta_id):
+    items = streamed(False, False, delta_index, delta_id, "")
+    response = iv.fold(iv.decode_stream([*chain(*items), completed(*NAMED)]))
+
+    assert ("AB", "Hm") == (response.text.replace("\n", ""), response.thinking)
+    assert [("c_1", "f", "{}"), ("c_2", "g", '{"a":1}')] == [
+        (call.id, call.name, call.arguments) for call in response.tool_calls
+    ]

@@ -128,6 +128,11 @@ def written(
     echo: Mapping[str, Any] | None = None,
 ) -> WrittenAnswer:
     """Like `encode_response`, with notes: `.body` is the answer, `.notes` say what the dialect has no place for."""
+    if not isinstance(response, Response):
+        kind = type(response).__name__
+        raise UsageError(
+            f"expected a Response, not {kind}; convert(message, to=...) writes a message"
+        )
     name, answer_id = model or response.model, _own_id(response, dialect)
     encoders: list[AnswerEncoder] = []
     for choice, one in enumerate((response, *response.alternatives)):

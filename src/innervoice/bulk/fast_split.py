@@ -63,8 +63,10 @@ class TextSplitter:
         return splitter.response
 
     def has_marker(self, text: str) -> bool:
-        """Whether the text contains a marker, or hints must be applied."""
-        return not self._is_plain or self._vocabulary.find(text, 0) is not None
+        """Whether the text contains a marker, or half of one at its end, or hints must be applied."""
+        if not self._is_plain or self._vocabulary.find(text, 0) is not None:
+            return True
+        return ends_in_token(text, self._vocabulary)
 
     def columns_of(self, response: Response) -> SplitText:
         """The columns of a text that was split."""
@@ -114,12 +116,20 @@ def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText
     marker = words.find(text, 0)
     if marker is None:
         body = text.lstrip()
-        if body[:1] == "<" or (finish == "length" and "<|" in text[-LONGEST_MARKER:]):
-            return None  # perhaps a call that was written out, or a token that the limit cut off
+        if body[:1] == "<" or ends_in_token(text, words):
+            return None  # perhaps a call that was written out, or a token that was cut off
         return SplitText(text, None, status_of(finish, answered=bool(body)))
-    if finish == "length" and "<|" in text[-LONGEST_MARKER:]:
+    if ends_in_token(text, words):
         return None
     return _Scan(text, words).columns(marker, finish)
+
+
+def ends_in_token(text: str, words: Vocabulary) -> bool:
+    """Whether a text may end in a control token that was cut off."""
+    tail = text[-LONGEST_MARKER:]
+    half = words.half.search(tail) if "<|" in tail else None
+    whole = words.search.match(tail, half.start()) if half else None
+    return half is not None and (whole is None or whole.end() < len(tail))
 
 
 class _Scan:

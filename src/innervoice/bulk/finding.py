@@ -172,7 +172,7 @@ def _needles(row: Format) -> list[tuple[str, str]]:
     if row.tags:
         return [("<", "<")]
     markers = [*row.opens, *row.headers, *row.wrappers, *row.heads, *row.closes]
-    if row.bare_header:
+    if row.bare_headers:
         # What is left between two channels without their tokens.
         markers += ["assistantfinal", "assistantanalysis", "assistantcommentary"]
     literals = {max(_HOLE.split(marker), key=len) for marker in markers}

@@ -2,7 +2,8 @@
 
 msgspec is fast and strict. Input that it refuses but that occurs in practice takes a slower path:
 a lone surrogate (half of an emoji cut between two deltas), integers beyond 64 bits, numbers beyond
-a float. The last become `Decimal` and are written back as the same number.
+a float. The last become `int`, which every other JSON library writes, and those of more than 512 digits
+`Decimal`; both are written back as the same number.
 """
 
 from __future__ import annotations
@@ -52,14 +53,22 @@ def dump_json(value: Any) -> bytes:
 def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:
     text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
     try:
-        return json.loads(text, parse_float=_number, parse_constant=Decimal)
+        return json.loads(text, parse_float=_number)
     except RecursionError:
         raise NestedTooDeeplyError("the JSON is nested too deeply") from None
 
 
+_MOST_DIGITS = 512
+"""A longer number would take far more memory than its text, as `1e4000` does."""
+
+
 def _number(literal: str) -> float | Decimal:
     number = float(literal)
-    return number if math.isfinite(number) else Decimal(literal)
+    if math.isfinite(number):
+        return number
+    exact = Decimal(literal)
+    is_whole = exact.adjusted() < _MOST_DIGITS and exact == exact.to_integral_value()
+    return int(exact) if is_whole else exact
 
 
 def _has_odd_number(value: Any) -> bool:
@@ -84,14 +93,10 @@ def _dump_leniently(value: Any) -> str:
         case list() | tuple():
             return f"[{','.join(map(_dump_leniently, value))}]"
         case Decimal():
-            return _constant(str(value))
+            return {"sNaN": "NaN"}.get(text := str(value), text)
         case _:
+            # JSON has no infinity; this is the spelling that Python's and JavaScript's tools write and read.
             return json.dumps(value)
-
-
-def _constant(number: str) -> str:
-    """JSON has no infinity; this is the spelling that Python's and JavaScript's tools write and read."""
-    return {"sNaN": "NaN"}.get(number, number)
 
 
 _MEMBERS = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -30,10 +30,10 @@ class Reasoning(Value, frozen=True):
         _check_word("show", self.show, _SHOWS)
         budget = self.budget
         if budget is not None and (
-            isinstance(budget, bool) or not isinstance(budget, int) or budget < 0
+            isinstance(budget, bool) or not isinstance(budget, int) or not 0 <= budget < 2**53
         ):
             raise UsageError(
-                f"budget must be a number of tokens, 0 or more, or None, not {budget!r}"
+                f"budget must be a number of tokens, 0 or more, or None, not {budget!r:.40}"
             )
 
     @classmethod
@@ -67,6 +67,9 @@ _MEMBERS = {
 }  # fmt: skip
 
 
+_DISPLAYS = {"summarized": "summary", "omitted": "hidden"}
+
+
 def _from_dict(value: dict[str, Any]) -> Reasoning:
     unknown = value.keys() - _MEMBERS
     if unknown:
@@ -86,9 +89,10 @@ def _from_dict(value: dict[str, Any]) -> Reasoning:
         (value[key] for key in ("budget", "budget_tokens", "max_tokens") if value.get(key)), None
     )
     on = value.get("enabled") is True or value.get("type") in ("enabled", "adaptive")
-    show: Any = value.get("show") or {"summarized": "summary", "omitted": "hidden"}.get(
-        value.get("display") or ""
-    )
+    display = value.get("display") or ""
+    if not isinstance(display, str):
+        raise UsageError(f"display must be a string, not {display!r}")
+    show: Any = value.get("show") or _DISPLAYS.get(display)
     if value.get("exclude") is True:
         show = "hidden"
     elif value.get("summary") and not show:

@@ -39,7 +39,7 @@ from innervoice.client.error_mapping import (
     status_of,
 )
 from innervoice.client.log import Log
-from innervoice.decoding import StreamDecoder
+from innervoice.decoding import StreamDecoder, unfinished
 from innervoice.errors import (
     AnswerInterruptedError,
     ConnectionFailedError,
@@ -279,7 +279,8 @@ class Exchange:
         if not response.ended and (self._request.stream or not response.parts):
             cut = AnswerInterruptedError("the stream ended before the answer did")
             nothing = DecodeError("the body is not an answer of a known API")
-            problem = cut if self._request.stream else nothing
+            whole = unfinished(response) if response.id else nothing
+            problem = cut if self._request.stream else whole
             return self._with_facts(problem, response), self._request.stream
         return None, False
 
@@ -310,7 +311,7 @@ class Exchange:
         text = scrubbed(self._first.decode("utf-8", "replace"), self._secrets)
         return problem.with_facts(
             provider=self._destination.provider,
-            status=self._status,
+            status=problem.status or self._status,
             request_id=request_id_of(self._lowercase_headers),
             body=text[:SHOWN],
             response=self._noted(response),

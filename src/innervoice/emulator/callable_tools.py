@@ -21,7 +21,7 @@ from typing import NamedTuple
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text
 from innervoice.canon.request import Tool
-from innervoice.wire.json_access import as_dict
+from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refusal
 
 __all__ = ["HARMLESS", "CallableTools", "callable_tools", "own_words", "plain_text", "too_long"]
@@ -91,7 +91,7 @@ def _is_harmless(tool: Tool) -> bool:
         row is not None
         and schema.get("type") == "object"
         and properties.keys() <= row.arguments
-        and all(as_dict(value).get("type") in _SCALARS for value in properties.values())
+        and all(as_text(as_dict(value).get("type")) in _SCALARS for value in properties.values())
     )
 
 

@@ -12,7 +12,7 @@ from innervoice.catalog.home import reads
 from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.emulator.seals import digest
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import claude_is_on, refused
 
@@ -64,8 +64,8 @@ def thinking_blocks(
 ) -> list[dict[str, Any]]:
     """The signed blocks of the thoughts."""
     row, behaviour = call.target.row, call.behaviour
-    display = as_dict(fields.get("thinking")).get("display")
-    form = {"summarized": "summary", "omitted": "hidden"}.get(display or "", row.shown)
+    display = as_text(as_dict(fields.get("thinking")).get("display")) or ""
+    form = {"summarized": "summary", "omitted": "hidden"}.get(display, row.shown)
     form = behaviour.show or form
     blocks: list[dict[str, Any]] = []
     for place, thought in enumerate(draft.thoughts):

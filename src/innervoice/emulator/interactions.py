@@ -18,7 +18,7 @@ from innervoice.wire.interactions import DIALECT
 from innervoice.wire.interactions.read import InteractionsReader
 from innervoice.wire.interactions.rules import INVALID, results_in
 from innervoice.wire.interactions.serve import steps_of
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
@@ -85,9 +85,10 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
 
 def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no result, there or in the new steps."""
-    answered = {result.get("call_id") for step in [*held, *steps] for result in results_in(step)}
+    results = (result for step in [*held, *steps] for result in results_in(step))
+    answered = {as_text(result.get("call_id")) for result in results}
     for step in held:
-        if step.get("type") == "function_call" and step.get("id") not in answered:
+        if step.get("type") == "function_call" and as_text(step.get("id")) not in answered:
             yield INVALID
 
 

@@ -12,7 +12,7 @@ from innervoice.canon.response import Response
 from innervoice.emulator.call import EmulatedCall, ServerMemory
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.wire.json_access import arguments_of, as_dict, as_list
+from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.read import ResponsesReader
@@ -135,9 +135,9 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
         )
         return
     yield from _unanswered(stored_before["items"], items)
-    item_ids = {item.get("id") for item in stored_before["items"] if item.get("id")}
+    item_ids = {name for item in stored_before["items"] if (name := as_text(item.get("id")))}
     for item in items:
-        if item.get("id") in item_ids:
+        if as_text(item.get("id")) in item_ids:
             yield refused(
                 f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
                 param="input",
@@ -146,10 +146,11 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
 
 def _unanswered(held: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no output, there or in the new items."""
-    answered = {as_dict(item).get("call_id") for item in [*held, *items] if _is_output(item)}
+    outputs = (as_dict(item) for item in [*held, *items] if _is_output(item))
+    answered = {as_text(item.get("call_id")) for item in outputs}
     for item in map(as_dict, held):
         kind = str(item.get("type"))
-        if kind in CALLS and item.get("call_id") not in answered:
+        if kind in CALLS and as_text(item.get("call_id")) not in answered:
             text = f"No tool output found for {CALLS[kind]} {item.get('call_id')}."
             yield refused(text, param="input")
 

@@ -12,6 +12,9 @@ Rules S1-S10 of the design, and where they leave a case open, these, which the t
     follows immediately, the text before them is thinking, under the conditions of S5.
   - Unclosed thinking in mid-text becomes text as it is and is not judged again (S4, S8).
   - Repeated openers are counted up to `MOST_SWALLOWED`; beyond that they are only removed (S6).
+  - A marker with a control token that was cut off at the very end is removed, whatever the finish reason says; half a tag is text.
+  - Without its tokens, a header at the head of the answer that may also be its first word (`analysis shows`, `commentary on`) counts
+    if another header follows.
   - Characters outside all channels are text; nothing is lost.
 """
 
@@ -26,10 +29,17 @@ from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import FinishReason
 from innervoice.canon.views import BLANKS, is_blank
 from innervoice.inline.code import CodeTracker
-from innervoice.inline.draft import Draft, DraftKind, as_text, as_thinking, ended_at
+from innervoice.inline.draft import (
+    Draft,
+    DraftKind,
+    as_text,
+    as_thinking,
+    ended_at,
+    without_label,
+)
 from innervoice.inline.formats import Format
 from innervoice.inline.marks import Mark, Opening, Prefix, SettledPlace
-from innervoice.inline.vocabulary import Vocabulary
+from innervoice.inline.vocabulary import Token, Vocabulary
 
 __all__ = ["MOST_SWALLOWED", "ORPHAN_MINIMUM", "Composer", "MarkerActions"]
 
@@ -188,6 +198,8 @@ class MarkerActions:
             case "header" if token.head or not token.bare or self.channel or self.blank:
                 self._think_of_ended(token.row)
                 self._open_channel(mark)
+            case "header" if self._label_before(mark):
+                pass
             case "close" | "header":
                 self._close_orphan(mark, cut=rejudged)
             case _:
@@ -281,6 +293,26 @@ class MarkerActions:
             return
         self._remove(mark.text, "closer_removed", cut=cut)
 
+    def _label_before(self, mark: Mark) -> bool:
+        """Handles a bare header after which another one at the head turns out to be one: `analysis Hm assistantfinal A`."""
+        row = mark.token.row
+        head = self.composer.head()
+        if row is None or self.split or self.elsewhere or not isinstance(head, Text):
+            return False
+        label = re.compile(rf"([{BLANKS}]*)({row.bare_label or '(?!)'})").match(head.text)
+        if not label:
+            return False
+        is_thinking = Token("header", row).kind(label[2]) == "thinking"
+        if is_thinking and not self._rethink(0, mark.text, "label_removed"):
+            return False
+        if not is_thinking:
+            self.notebook.add("label_removed")
+            self._end()
+        self.composer.remove_label(label.end(1), label[2])
+        if not is_thinking:
+            self._open_channel(mark)
+        return True
+
     def _may_be_thinking(self, mark: Mark) -> bool:
         """Whether the text before a marker that closes is thinking, though nothing opened it (S5)."""
         if self.split or self.elsewhere:
@@ -309,8 +341,18 @@ class MarkerActions:
         if cut:
             self._end()
 
+    def end_cut_off(self, markup: str) -> None:
+        """Removes a control token that was cut off at the end of the text; in a fence of code it is text."""
+        draft = self.composer.draft
+        if markup and draft and draft.kind == "text":
+            self.code.read(draft.unread())
+            if self.code.in_fence:
+                self.say(markup)
+                return
+        self.remove_cut_off(markup)
+
     def remove_cut_off(self, markup: str) -> None:
-        """Removes a control token that the limit cut off."""
+        """Removes the beginning of a marker."""
         if markup:
             self._remove(markup, "wrapper_removed", cut=False)
 
@@ -436,6 +478,17 @@ class Composer:
         self.done[first:] = [as_thinking(parts, self._waiting() + closer, self._origin)]
         self.recast(first)
         return True
+
+    def head(self) -> Part | None:
+        """The first part so far."""
+        if self.done:
+            return self.done[0]
+        return self.draft.part(complete=False) if self.draft else None
+
+    def remove_label(self, at: int, label: str) -> None:
+        """Removes a label from the first part, which has ended."""
+        self.done[0] = without_label(self.done[0], at, label)
+        self.recast(0)
 
     def unthink(self, *, label: bool) -> None:
         """Turns open thinking back into text and ends it; its markup becomes text too, unless it was a label."""

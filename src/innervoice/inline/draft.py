@@ -10,7 +10,7 @@ from innervoice.canon.origin import Markup, Origin, weave
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
 from innervoice.canon.views import BLANKS, is_blank
 
-__all__ = ["Draft", "DraftKind", "as_text", "as_thinking", "ended_at"]
+__all__ = ["Draft", "DraftKind", "as_text", "as_thinking", "ended_at", "without_label"]
 
 DraftKind: TypeAlias = Literal["text", "thinking", "opaque"]
 
@@ -163,6 +163,19 @@ def as_text(before: Part | None, thinking: Part, origin: Origin | None, *, label
         markup = [*((before.origin.markup or ()) if before.origin else ()), *markup]
         text = before.text + text
     return Text(text, origin=marked(origin, tuple(markup)) if markup else origin)
+
+
+def without_label(part: Part, at: int, label: str) -> Part:
+    """A part of which a label at this character is removed."""
+    assert isinstance(part, (Text, Thinking))
+    removed = (part.origin.markup or ()) if part.origin else ()
+    markup = [mark for mark in removed if mark.at <= at]
+    _add(markup, at, label)
+    for mark in removed:
+        if mark.at > at:
+            _add(markup, mark.at - len(label), mark.text)
+    text = part.text[:at] + part.text[at + len(label) :]
+    return part.replace(text=text, origin=marked(part.origin, tuple(markup)))
 
 
 def _add(markup: list[Markup], at: int, text: str) -> None:

@@ -19,7 +19,7 @@ any-llm (client libraries), harmony (OpenAI's description of the gpt-oss format)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -68,8 +68,10 @@ class Format:
     label: bool = False
     """Whether a head opener that nothing closes is only a label, and what follows is the answer."""
     bare_heads: tuple[Pattern, ...] = ()
-    bare_header: Pattern | None = None
+    bare_headers: tuple[Pattern, ...] = ()
     """The headers that are left when a server has removed the special tokens."""
+    bare_label: str = ""
+    """Regular expression for a header at the head of the answer that counts only if another bare header follows."""
 
 
 def _begun(word: str, rest: str = "") -> str:
@@ -83,7 +85,32 @@ _CHANNELS = (
     "<|channel|>{header}<|constrain|>{header}<|message|>",
     "<|channel|>{header}<|message|>",
 )
+_CHANNELS_OF_TURNS = (
+    *(f"<|start|>{{header}}{channel}" for channel in _CHANNELS),
+    "<|start|>{header}<|message|>",
+    *_CHANNELS,
+)
 _BARE_CALL = r" to=[\w.]{1,80}?(?: ?json)?(?=[^\w. ])"
+
+
+def _bare_header(spell: Callable[[str], str]) -> Pattern:
+    """`<|start|>assistant<|channel|>final<|message|>` without its tokens, in lower or in upper case."""
+    start, final, analysis, commentary = map(
+        spell, ("assistant", "final", "analysis", "commentary")
+    )
+    call = _begun(f"{start}{commentary} to=", r"[\w.]{0,80} ?\w{0,4}")
+    return Pattern(
+        rf"{start}(?:{final}|{analysis}|{commentary}(?:{_BARE_CALL}|(?=[^ ]| [A-Z])))",
+        rf"(?:{_begun(start + final)}|{_begun(start + analysis)}|{call})\Z",
+    )
+
+
+_K3_CHANNELS: Mapping[str, Kind] = {
+    "think": "thinking",
+    "response": "text",
+    "message": "text",
+    "tools": "call",
+}
 
 _ALL = (
     Format(
@@ -173,14 +200,12 @@ _ALL = (
         models="gpt-oss",
         source="harmony, vllm; without special tokens: sglang",
         headers=(
-            *(f"<|start|>{{header}}{channel}" for channel in _CHANNELS),
-            "<|start|>{header}<|message|>",
-            *_CHANNELS,
+            *_CHANNELS_OF_TURNS,
             # The recipient first: `<|start|>assistant` was in the prompt.
             *(f"to={{target}}{{blank}}{channel}" for channel in _CHANNELS),
             # A stray word between two calls.
-            *(f"<|call|>{{blank}}commentary{{blank}}{channel}" for channel in _CHANNELS),
-            *(f"<|call|>{{blank}}assistant{{blank}}{channel}" for channel in _CHANNELS),
+            *(f"<|call|>{{blank}}commentary{{blank}}{header}" for header in _CHANNELS_OF_TURNS),
+            *(f"<|call|>{{blank}}assistant{{blank}}{header}" for header in _CHANNELS_OF_TURNS),
         ),
         ends=("<|end|>", "<|return|>", "<|call|>", "<|im_end|>"),
         channel=r"(?:<\|channel\|>\s*|^assistant|^)(\w+)",
@@ -188,18 +213,14 @@ _ALL = (
         recipient=r"\bto=([\w.]+)",
         # Left of `<|channel|>analysis<|message|>We need` when the tokens are gone: `analysisWe need`.
         bare_heads=(
-            Pattern(r"analysis(?=[^\sa-z])", _begun("analysis") + r"\Z"),
+            Pattern(r"analysis(?=[^\sa-z]| [A-Z])", _begun("analysis ") + r"\Z"),
             Pattern(
                 rf"commentary{_BARE_CALL}",
                 _begun("commentary to=", r"[\w.]{0,80} ?\w{0,4}") + r"\Z",
             ),
         ),
-        bare_header=Pattern(
-            rf"assistant(?:final|analysis|commentary(?:{_BARE_CALL}|(?=[^ ])))",
-            r"a(?:s(?:s(?:i(?:s(?:t(?:a(?:n(?:t(?:f(?:i(?:n(?:a)?)?)?|a(?:n(?:a(?:l(?:y(?:s(?:i)?)?)?)?)?)?"
-            r"|c(?:o(?:m(?:m(?:e(?:n(?:t(?:a(?:r(?:y(?: (?:t(?:o(?:=[\w.]{0,80} ?\w{0,4})?)?)?)?)?)?)?)?)?)?)?)?)?)?"
-            r")?)?)?)?)?)?)?)?\Z",
-        ),
+        bare_headers=(_bare_header(str.lower), _bare_header(str.upper)),
+        bare_label=r"analysis(?=\s)|commentary(?=\s)|ANALYSIS(?=\s)|COMMENTARY(?=\s)",
     ),
     Format(
         name="gemma",
@@ -215,9 +236,15 @@ _ALL = (
         models="Kimi K3",
         source="vllm",
         headers=("<|open|>{blank}{word}{blank}<|sep|>",),
-        ends=("<|close|>{blank}{word}{blank}<|sep|>",),
+        ends=(
+            "<|close|>{blank}{word}{blank}<|sep|>",
+            *(f"<|close|>{{blank}}{name}{{blank}}<|sep|>" for name in _K3_CHANNELS),
+            *(
+                f"<|close|>{{blank}}{name}" for name in _K3_CHANNELS
+            ),  # some answers lack the last token
+        ),
         channel=r"<\|open\|>\s*(\w+)",
-        kinds={"think": "thinking", "response": "text", "message": "text", "tools": "call"},
+        kinds=_K3_CHANNELS,
     ),
     Format(
         name="inkling",

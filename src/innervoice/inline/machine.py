@@ -199,20 +199,34 @@ class SplitMachine:
                 position = start
                 if self._actions.left_alone:
                     continue
+            is_begun = final and self._begins_longer(marker, text)
             position = self._meet(mark_of(marker, self._vocabulary), text, final=final)
-        end = len(text) if final else self._hold_from(text, position)
-        if final and self.finish_reason == "length":
-            end = self._cut_off(text, position)
+            if is_begun and position == marker.end():
+                self._actions.remove_cut_off(text[position:])
+                return
+        end = self._cut_off(text, position) if final else self._hold_from(text, position)
         self._actions.say(text[position:end])
         if final:
-            self._actions.remove_cut_off(text[end:])
+            self._actions.end_cut_off(text[end:])
         else:
             self._held = text[end:]
 
     def _cut_off(self, text: str, position: int) -> int:
-        """Where a control token begins that the token limit cut off; the end of the text if none does."""
+        """Where a marker with a control token begins that was cut off; the end of the text if none does.
+
+        `<|` alone may be anything, unless the token limit cut the text off.
+        """
         half = self._hold_from(text, position)
-        return half if text.startswith("<|", half) else len(text)
+        token = text.find("<|", half)
+        least = 2 if self.finish_reason == "length" else 3
+        return half if 0 <= token <= len(text) - least else len(text)
+
+    def _begins_longer(self, found: re.Match[str], text: str) -> bool:
+        """Whether all of the text from this marker on is the beginning of a longer marker, which was cut off."""
+        token = self._vocabulary.tokens.get(found.lastgroup or "")
+        if not token or not token.grows or not text[found.end() :].strip():
+            return False
+        return self._hold_from(text, found.start()) == found.start()
 
     def _hold_from(self, text: str, position: int) -> int:
         """Where an incomplete marker begins; the end of the text if none does."""

@@ -10,7 +10,7 @@ from innervoice.canon.origin import Markup, Origin
 from innervoice.canon.parts import Text, Thinking
 from innervoice.inline.machine import SplitMachine
 from innervoice.inline.marks import Prefix
-from innervoice.inline.pattern import LONGEST_TAG
+from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG
 from innervoice.inline.vocabulary import Vocabulary
 
 __all__ = ["TextSearch"]
@@ -46,16 +46,17 @@ class TextSearch:
 
     def plain_parts(self, origin: Origin, text: str) -> list[Text | Thinking] | None:
         """The parts of a whole text that begins the answer; None if a splitter must decide."""
-        find = self._vocabulary.find
-        opener = find(text, 0)
+        opener = self._vocabulary.find(text, 0)
         if opener is None:
-            return [Text(text, origin=origin)] if self._prefix == "no" else None
+            is_cut = "<|" in text[-LONGEST_MARKER:]  # perhaps in a control token
+            return [Text(text, origin=origin)] if self._prefix == "no" and not is_cut else None
         inside, is_block = opener.end(), opener.lastgroup == "tag" and not opener["slash"]
-        closer = find(text, inside) if is_block and not opener.start() else None
+        closer = self._vocabulary.find(text, inside) if is_block and not opener.start() else None
         if closer is None or closer.lastgroup != "tag" or not closer["slash"]:
             return None
-        end, answer = closer.start(), closer.end()
-        if end == inside or max(inside, answer - end) > LONGEST_TAG or find(text, answer):
+        end, answer = closer.span()
+        is_odd = max(inside, answer - end) > LONGEST_TAG or "<|" in text[-LONGEST_MARKER:]
+        if is_odd or end == inside or self._vocabulary.find(text, answer):
             return None
         markup = (Markup(0, text[:inside]), Markup(end - inside, text[end:answer]))
         thinking = Thinking(text[inside:end], origin=origin.replace(markup=markup))

@@ -40,7 +40,7 @@ class Token:
         assert row is not None
         if row.recipient and re.search(row.recipient, header):
             return "call"
-        match = re.search(row.channel, header)
+        match = re.search(row.channel, header.lower())
         return row.kinds.get(match[1], row.otherwise) if match else row.otherwise
 
 
@@ -158,5 +158,5 @@ def _markers(row: Format) -> Iterator[tuple[Pattern, Token]]:
         yield marker(template), Token(role, row, head=head, grows=grows)
     for bare in row.bare_heads:
         yield bare, Token("header", row, head=True, bare=True)
-    if row.bare_header:
-        yield row.bare_header, Token("header", row, bare=True)
+    for bare in row.bare_headers:
+        yield bare, Token("header", row, bare=True)

@@ -28,9 +28,10 @@ from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named, request_reader_of
-from innervoice.wire.media import kind_of, way_of
+from innervoice.wire.media import Types, kind_of, type_of, way_of
 from innervoice.wire.response_schema import fit_schema
 from innervoice.wire.serve import ReceivedMembers
+from innervoice.wire.shapes import is_strict
 from innervoice.wire.write import dropped_members, json_schema
 
 __all__ = [
@@ -84,7 +85,7 @@ class _Encoding:
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
         if len(messages) > 2 and not dialect.joins_turns:
             messages = _with_joined_calls(messages)
-        messages = fit_media(messages, dialect, fitted.notebook)
+        messages = fit_media(messages, fitted.target, fitted.notebook)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
             self._note_tools()
@@ -253,12 +254,12 @@ _MOVED = "[the file is in the next message]"
 
 
 def fit_media(
-    messages: tuple[Message, ...], dialect: Dialect, notebook: Notebook
+    messages: tuple[Message, ...], target: Target, notebook: Notebook
 ) -> tuple[Message, ...]:
-    """The messages with files that the dialect accepts; raises `RuleError` for others."""
+    """The messages with files that the target's API accepts; raises `RuleError` for others."""
     if not any(map(_holds_files, messages)):
         return messages
-    fitter = _MediaFitter(dialect, notebook)
+    fitter = _MediaFitter(target, notebook)
     fitted: list[Message] = []
     for message in messages:
         if message.role == "assistant":
@@ -281,9 +282,12 @@ def _holds_files(message: Message) -> bool:
 
 
 class _MediaFitter:
-    def __init__(self, dialect: Dialect, notebook: Notebook) -> None:
-        self._dialect = dialect.name
-        self._media = dialect.files
+    def __init__(self, target: Target, notebook: Notebook) -> None:
+        dialect = dialect_named(target.dialect)
+        self._dialect, self._media = dialect.name, dialect.files
+        self._decodes = dialect.decodes_texts
+        is_open = dialect.open_files and not is_strict(target)
+        self._types: Types = {} if is_open else self._media.TYPES
         self._notebook = notebook
         self._moved: list[Part] = []
 
@@ -326,14 +330,22 @@ class _MediaFitter:
         kind = kind_of(part)
         way = way_of(part)
         accepted = self._media.ACCEPTS.get(kind, ())
+        types = self._types.get(kind, ())
+        mime = type_of(part)
+        fits = way in accepted and (not types or mime is None or mime in types)
         if kind == "text" and way == "data":
-            _text_of(part)  # some dialects send the text itself, so it must be readable
-        if way in accepted:
+            self._check_text(part, decoded=self._decodes or not fits)
+        if fits:
             mark = part.origin.cache_mark if part.origin else None
-            return part.replace(origin=Origin(cache_mark=mark) if mark else None)
+            origin = Origin(cache_mark=mark) if mark else None
+            return part.replace(origin=origin, mime=mime if types else part.mime)
         if kind == "text" and part.data is not None:
             self._notebook.add("file_as_text", part.name or part.mime)
             return Text(_text_of(part))
+        if way in accepted:
+            raise RuleError(
+                "file_refused", f"{self._dialect} accepts {', '.join(types)}; not {part.mime}"
+            )
         ways = " or ".join(_WAYS[word] for word in accepted)
         kinds = ", ".join(self._media.ACCEPTS)
         taken = (
@@ -342,6 +354,20 @@ class _MediaFitter:
         raise RuleError(
             "file_refused", f"{self._dialect} {taken}; not {part.mime or 'an image'} {_WAYS[way]}"
         )
+
+    def _check_text(self, part: Media, *, decoded: bool) -> None:
+        """Some dialects send the text itself, so it must be readable."""
+        text = _text_of(part)
+        if decoded and "\ufffd" in text and not _is_utf8(part):
+            self._notebook.add("invalid_utf8", part.name or part.mime)
+
+
+def _is_utf8(part: Media) -> bool:
+    try:
+        b64decode(part.data or "").decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _text_of(part: Media) -> str:

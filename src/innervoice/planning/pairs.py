@@ -7,13 +7,13 @@ So a result belongs to the last turn before it that has calls with its id, and w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import ToolCall, ToolResult
 
-__all__ = ["Pairs", "pairs_of"]
+__all__ = ["Pairs", "late_results", "pairs_of"]
 
 
 class Pairs(NamedTuple):
@@ -25,12 +25,14 @@ class Pairs(NamedTuple):
     """Results whose call is not in the history."""
     repeats: list[tuple[int, int]]
     """Results of calls that already have a result."""
+    calls: dict[tuple[int, int], int]
+    """Each result that has a call -> the number of the call's message."""
 
 
 def pairs_of(messages: Iterable[Message]) -> Pairs:
     """Lists the calls without a result, the results without a call, and the further results of a call."""
     waiting: dict[str, deque[tuple[int, int]]] = {}
-    pairs = Pairs([], [], [])
+    pairs = Pairs([], [], [], {})
     for number, message in enumerate(messages):
         for position, part in enumerate(message.parts):
             if isinstance(part, ToolCall):
@@ -41,10 +43,40 @@ def pairs_of(messages: Iterable[Message]) -> Pairs:
                 calls.append((number, position))
             elif isinstance(part, ToolResult):
                 if waiting.get(part.call_id):
-                    waiting[part.call_id].popleft()
+                    pairs.calls[number, position] = waiting[part.call_id].popleft()[0]
                 else:
                     is_waiting = part.call_id in waiting
                     (pairs.repeats if is_waiting else pairs.strays).append((number, position))
     pairs.unanswered.extend(place for calls in waiting.values() for place in calls)
     pairs.unanswered.sort()
     return pairs
+
+
+def late_results(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
+    """Each result that something other than results separates from its call -> the number of the message right after the call.
+
+    Assistant messages in a row are one turn; messages without parts do not count.
+    """
+    calls = pairs_of(messages).calls
+    late: dict[tuple[int, int], int] = {}
+    turn_of: dict[int, int] = {}
+    following: dict[int, int] = {}
+    """A turn -> the message right after it."""
+    turn, in_turn, only_results = -1, False, False
+    for number, message in enumerate(messages):
+        if not message.parts or message.role == "system":
+            continue
+        if message.role == "assistant":
+            turn += not in_turn
+            turn_of[number] = turn
+            in_turn = only_results = True
+            continue
+        following.setdefault(turn, number)
+        in_turn = False
+        for position, part in enumerate(message.parts):
+            call = calls.get((number, position))
+            if not isinstance(part, ToolResult):
+                only_results = False
+            elif call is not None and not (only_results and turn_of[call] == turn):
+                late[number, position] = following[turn_of[call]]
+    return late

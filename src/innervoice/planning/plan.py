@@ -178,6 +178,7 @@ class _Planner:
             why = "the target refuses its id"
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_skip_values(fitted)
+        fitted = self._turns.with_results_at_calls(fitted)
         fitted = self._turns.with_results(fitted, start)
         self._reasoning.note_missing(self._request.messages, start)
         return fitted

@@ -10,7 +10,7 @@ from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Ledger
-from innervoice.planning.pairs import pairs_of
+from innervoice.planning.pairs import late_results, pairs_of
 from innervoice.planning.request import FittedRequest
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialect import Dialect
@@ -196,6 +196,31 @@ class TurnRules:
         )
         return message.replace(parts=self._replay.with_skip(message.parts, first))
 
+    def with_results_at_calls(self, messages: list[Message]) -> list[Message]:
+        """H1: moves a result that came after other messages to its call; most hosts accept it only there."""
+        late = late_results(messages)
+        if self._replay.results_anywhere(self._fitted.target.host):
+            for place in late:
+                self._ledger.kept(
+                    place, "tool_result", "H1", "the host accepts a result after other messages"
+                )
+            late = {}
+        if not late:
+            return messages
+        moved: dict[int, list[Part]] = {}
+        gone: dict[int, set[int]] = {}
+        for (number, position), goal in late.items():
+            moved.setdefault(goal, []).append(messages[number].parts[position])
+            gone.setdefault(number, set()).add(position)
+            why = "the host requires results directly after their calls"
+            self._ledger.converted((number, position), "tool_result", "H1", why, "result_moved")
+        return [
+            _rearranged(message, moved.get(number, []), gone.get(number, set()))
+            if number in moved or number in gone
+            else message
+            for number, message in enumerate(messages)
+        ]
+
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: adds a result for every call without one; removes turns that have no parts left.
 
@@ -233,6 +258,17 @@ class TurnRules:
         if latest < 0 or not any(isinstance(part, ToolResult) for part in since):
             return False
         return not isinstance(messages[latest].parts[0], Thinking)
+
+
+def _rearranged(message: Message, moved: list[Part], gone: set[int]) -> Message:
+    """A message with results of other messages behind its own first ones, and without the parts at these places."""
+    parts = [part for position, part in enumerate(message.parts) if position not in gone]
+    first = next(
+        (n for n, part in enumerate(parts) if not isinstance(part, ToolResult)), len(parts)
+    )
+    parts[first:first] = moved
+    role = message.role if parts else "tool"  # without parts it is not sent
+    return message.replace(role=role, parts=tuple(parts))
 
 
 # ---- Tool call ids that a target accepts (rule H6).

@@ -141,21 +141,22 @@ class _Sanitizer:
         """Whether every parser takes the open fence for one."""
         self._paired = True
         """Whether every code span and link of this paragraph so far certainly ended on its line."""
+        self._defines = False
+        """Whether this paragraph may have the definition of a link."""
 
     def read(self, line: str) -> None:
         if self._marker and self._stays_in_fence(line):
             return
         if not line.strip(" \t"):
-            self._paired = True
+            self._paired, self._defines = True, False
         elif line[0] not in " \t>":
             self._end_doubt()
             self._certain = True
         fence = _FENCE.match(line)
         if fence and self._certain:
             self._indent, self._marker = fence.groups()
-            # Some parsers take the line after `[name]:` for an address.
-            is_named = self._lines and self._lines[-1].rstrip(" \t").endswith("]:")
-            self._plain = not is_named and bool(_PLAIN_INFO.fullmatch(line, fence.end()))
+            # Some parsers take it for the address or the title of `[name]:`, which may begin on an earlier line.
+            self._plain = not self._defines and bool(_PLAIN_INFO.fullmatch(line, fence.end()))
             self._paired = True
             # Some parsers read a line with a bar as the head of a table.
             self._lines.append(_TAG.sub("&lt;", line).replace("|", "&#124;"))
@@ -164,6 +165,7 @@ class _Sanitizer:
             self._doubt = max(self._doubt, len(fence[2]))
         elif _MAYBE_FENCE.match(line):
             self._certain = False
+        self._defines = self._defines or "]:" in line
         self._lines.append(self._text(line))
 
     def end(self) -> str:

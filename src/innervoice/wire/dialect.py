@@ -130,6 +130,10 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The profile counts only where `strict` is asked for."""
     open_tools: bool = False
     """Functions may have further members, such as `strict`, which the API accepts or ignores."""
+    decodes_texts: bool = False
+    """A text file is sent as its text, not as its bytes."""
+    open_files: bool = False
+    """Hosts that are not strict may accept further types of files than `TYPES` has."""
     tool_members: frozenset[str] = frozenset()
     """Members of functions that this dialect has and others do not."""
     free_form_hosts: tuple[str, ...] = ()

@@ -1,28 +1,36 @@
 """Files in messages: what kind a file is, and how data and URLs are distinguished.
 
-Each dialect has a `media.py` with the same four names: `ACCEPTS` (which kinds it accepts from a user, and how), `IN_RESULTS` (whether
-tool results may contain files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block without
+Each dialect has the same five names in its `write.py`: `ACCEPTS` (which kinds it accepts from a user, and how), `TYPES` (which types of a
+kind, where not all), `IN_RESULTS` (whether tool results may contain files), `write_media` (a part -> its block) and `read_media` (a block -> a part, None for a block without
 a file). Files that a dialect does not accept never reach `write_media`: `planning/encode.py` refuses or converts them before.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from typing import Any, Literal, Protocol, TypeAlias
 
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media
 from innervoice.wire.json_access import as_text
 
+PICTURES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""The types of images that most APIs accept (their documentation, read 2026-11-17)."""
+
 __all__ = [
+    "PICTURES",
     "Accepts",
     "Kind",
     "MediaModule",
+    "Types",
     "Way",
     "data_url",
     "kind_of",
     "media_of",
     "media_of_url",
+    "misfit_files",
+    "type_of",
     "way_of",
 ]
 
@@ -30,12 +38,15 @@ Kind: TypeAlias = Literal["image", "audio", "video", "pdf", "text", "document"]
 Way: TypeAlias = Literal["data", "url", "s3", "gs"]
 """How a file is sent: as data, by a URL that anyone can fetch, or by its location in a cloud's own storage."""
 Accepts: TypeAlias = dict[Kind, tuple[Way, ...]]
+Types: TypeAlias = dict[Kind, tuple[str, ...]]
+"""The types of a kind that an API accepts; a kind that is absent is accepted in every type."""
 
 
 class MediaModule(Protocol):
-    """The interface of every `media.py`."""
+    """The part of every `write.py` that is about files."""
 
     ACCEPTS: Accepts
+    TYPES: Types
     IN_RESULTS: bool
 
     def write_media(self, part: Media) -> Any:
@@ -63,6 +74,34 @@ def kind_of(media: Media) -> Kind:
     if mime == "application/pdf":
         return "pdf"
     return "text" if mime.startswith(_TEXTS) else "document"
+
+
+def type_of(media: Media) -> str | None:
+    """The type of a file without parameters and in its usual spelling; None if it is unknown."""
+    mime = (media.mime or "").partition(";")[0].strip().lower()
+    return {"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg"}.get(mime, mime) or None
+
+
+def misfit_files(
+    value: Any, files: MediaModule, path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Media]]:
+    """The files in a history whose type the API does not accept, and where they are."""
+    if len(path) > _DEEPEST:
+        return
+    if isinstance(value, dict):
+        file = files.read_media(value)
+        if file and file.mime and file.mime not in files.TYPES.get(kind_of(file), (file.mime,)):
+            yield path, file
+            return
+        members: Iterable[tuple[str | int, Any]] = value.items()
+    else:
+        members = enumerate(value) if isinstance(value, list) else ()
+    for name, member in members:
+        if isinstance(member, (dict, list)):
+            yield from misfit_files(member, files, (*path, name))
+
+
+_DEEPEST = 32
 
 
 def way_of(media: Media) -> Way:

@@ -12,6 +12,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError
+from innervoice.wire.json_access import as_text
 
 __all__ = ["bytes_of", "json_of"]
 
@@ -163,7 +164,7 @@ def _as_response(
     content: list[Any], calls: list[Any], model: Any, usage: dict[str, Any]
 ) -> dict[str, Any]:
     items = [_item(block) for block in content if block != ""]
-    call_ids = {item.get("call_id") for item in items}
+    call_ids = {as_text(item.get("call_id")) for item in items}
     items += [
         {
             "type": "function_call",
@@ -172,7 +173,7 @@ def _as_response(
             "arguments": dump_json(call.get("args") or {}).decode(),
         }
         for call in calls
-        if call.get("id") not in call_ids
+        if as_text(call.get("id")) not in call_ids
     ]
     details = usage.get("output_token_details") or {}
     return {
@@ -207,7 +208,7 @@ def _as_anthropic(
     content: list[Any], calls: list[Any], model: Any, reason: Any, usage: dict[str, Any]
 ) -> dict[str, Any]:
     blocks = [_block(block) for block in content]
-    call_ids = {block.get("id") for block in blocks if _kind(block) == "tool_use"}
+    call_ids = {as_text(block.get("id")) for block in blocks if _kind(block) == "tool_use"}
     blocks += [
         {
             "type": "tool_use",
@@ -216,7 +217,7 @@ def _as_anthropic(
             "input": call.get("args") or {},
         }
         for call in calls
-        if call.get("id") not in call_ids
+        if as_text(call.get("id")) not in call_ids
     ]
     return {
         "type": "message",

@@ -9,7 +9,7 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import quoted
 from innervoice.wire.shapes import Misfit, bracketed, type_name
 
-__all__ = ["openai_worded"]
+__all__ = ["openai_worded", "unsupported_image"]
 
 _TYPES = {
     "string": "a string", "number": "a decimal", "integer": "an integer", "boolean": "a boolean", "list": "an array",
@@ -36,3 +36,12 @@ def openai_worded(misfit: Misfit) -> Refusal:
             text = f"Invalid value: '{str(misfit.value)[:100]}'. Supported values are: {supported}."
             code = "invalid_value"
     return Refusal(text=text, code=code, param=place)
+
+
+def unsupported_image(place: str) -> Refusal:
+    """The refusal of an image whose type the API does not accept."""
+    text = (
+        "You uploaded an unsupported image. Please make sure your image has of one the following formats: "
+        "['png', 'jpeg', 'gif', 'webp']."
+    )
+    return Refusal(text=text, code="invalid_image_format", param=place)

@@ -124,6 +124,8 @@ class Reader(ABC):
     error: Failure | None = None
     message_seals: tuple[str, ...] = ()
     _origin: Origin | None = None
+    _next_number = 0
+    """The first number that was not tried yet as the id of a call."""
 
     def __init__(self, context: Context) -> None:
         self.context = context
@@ -284,9 +286,10 @@ class Reader(ABC):
         self.end_call(slot, arguments, seals=seals)
 
     def _free_id(self) -> str:
-        number = len(self._call_ids)
+        number = max(self._next_number, len(self._call_ids))
         while f"call_{number}" in self._call_ids:
             number += 1
+        self._next_number = number + 1  # no number is tried twice, so that the time stays linear
         return f"call_{number}"
 
     def odd(self, value: Any, where: str) -> None:

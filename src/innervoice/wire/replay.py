@@ -6,6 +6,7 @@ special needs uses this class unchanged.
     signed         thinking is refused unless it is signed, and must not be the last part of a turn (H1)
     groups         reasoning, and the items that it led to, are sent back together or not at all (H5)
     calls_last     the calls of a turn are sent after all its other parts (H5)
+    results_anywhere  a result may come after messages that follow its call (H1)
     is_unsigned    a thinking block that lacks its signature (H1)
     is_unreadable  reasoning that the host would have to look up, but has not stored (H5)
     kept           the part of reasoning that must be kept for its host, without readable text that the host does not need
@@ -47,6 +48,10 @@ class Replay:
 
     def calls_last(self, host: Host | None) -> bool:
         """Whether the calls of a turn are sent after all its other parts."""
+        return False
+
+    def results_anywhere(self, host: Host | None) -> bool:
+        """Whether a result may come after messages that follow its call."""
         return False
 
     def is_unsigned(self, block: object) -> bool:

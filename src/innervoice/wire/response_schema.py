@@ -23,7 +23,7 @@ from typing import Any
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.schema import target_of
 from innervoice.canon.value import Value
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import refused
 
@@ -240,10 +240,10 @@ class _Fitter:
             self.obstacle = self.obstacle or "an object may have members of any name"
         if not profile.closed:
             return schema
-        properties = schema.get("properties") or {}
+        properties = as_dict(schema.get("properties"))
         schema = {**schema, "properties": properties, "additionalProperties": False}
         if self._all_required:
-            required = set(schema.get("required") or ())
+            required = _required(schema)
             schema["properties"] = {
                 name: inner if name in required else _nullable(inner)
                 for name, inner in properties.items()
@@ -266,7 +266,7 @@ def _merged(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         if isinstance(one.get(name), dict) and isinstance(other.get(name), dict):
             merged[name] = {**one[name], **other[name]}
     if isinstance(one.get("required"), list) and isinstance(other.get("required"), list):
-        merged["required"] = list(dict.fromkeys([*one["required"], *other["required"]]))
+        merged["required"] = list(_required(one) | _required(other))
     return merged
 
 
@@ -278,9 +278,14 @@ def _optional(schema: Any) -> int:
         return 0
     properties = schema.get("properties")
     names = properties.keys() if isinstance(properties, dict) else set()
-    required = schema.get("required")
-    count = len(names - set(required if isinstance(required, list) else ()))
+    count = len(names - _required(schema).keys())
     return count + sum(map(_optional, schema.values()))
+
+
+def _required(schema: dict[str, Any]) -> dict[str, None]:
+    """The names of the members that must be there, in their order."""
+    names = as_list(schema.get("required"))
+    return {name: None for name in names if isinstance(name, str)}
 
 
 def _nullable(schema: Any) -> Any:
@@ -398,7 +403,7 @@ def claude_schema(schema: Any) -> Iterator[Refusal]:
             yield refused(
                 f"{start}: Empty schema ({{}}) that accepts any JSON value is not supported."
             )
-        if "format" in place and place["format"] not in (CLAUDE.formats or ()):
+        if "format" in place and as_text(place["format"]) not in (CLAUDE.formats or ()):
             yield refused(f"{start}: String format '{place['format']}' is not supported")
         if _has_object_type(place) and place.get("additionalProperties") is not False:
             yield refused(

@@ -205,9 +205,26 @@ def test_chat_types_have_the_members_of_litellm():
             ), name
 
 
-@pytest.mark.parametrize("model", ["nothing", "my-alias", "bedrock/nothing"])
+UNKNOWN = [
+    "nothing",
+    "my-alias",
+    *(f"{provider}/nothing" for provider in ("anthropic", "bedrock", "gemini", "groq", "hosted_vllm", "mistral", "ollama", "openai", "openrouter")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", UNKNOWN)
 def test_an_unknown_model_lists_no_tools(model):
+    """Seen failing: tools for a model that `supports_function_calling` does not know."""
     assert "tools" not in (litellm.get_supported_openai_params(model) or ())
+    assert not litellm.supports_function_calling(model)
+
+
+@pytest.mark.parametrize(
+    "model", [*litellm.model_cost, "together_ai/moonshotai/Kimi-K3", "deepseek/deepseek-v4", *UNKNOWN]
+)  # fmt: skip
+def test_the_two_answers_about_tools_agree(model):
+    parameters = litellm.get_supported_openai_params(model) or ()
+    assert litellm.supports_function_calling(model) is ("tools" in parameters)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from innervoice.bridges.litellm.errors import ModelNotMappedError
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.params import get_supported_openai_params, reasons
 from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
-from innervoice.catalog.lookup import host_of
+from innervoice.catalog.lookup import all_model_rows, fits, host_of
 from innervoice.errors import InnervoiceError
 
 __all__ = [
@@ -197,8 +197,12 @@ def supports_pdf_input(model: str, custom_llm_provider: str | None = None) -> bo
 
 
 def supports_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:
-    """Whether the model supports tool calls."""
-    return _supports("function_calling", model, custom_llm_provider)
+    """Whether the model supports tool calls: as registered, or else whether catalog/models.toml names the model."""
+    entry = entry_of(model, custom_llm_provider)
+    if entry:
+        return bool(entry[1].get("supports_function_calling"))
+    patterns = (row.match for row in all_model_rows() if not row.guess)
+    return any(fits([name for name in names if name != "*"], model) for names in patterns)
 
 
 def supports_parallel_function_calling(model: str, custom_llm_provider: str | None = None) -> bool:

@@ -176,9 +176,19 @@ def get_supported_openai_params(
     request_type: str = "chat_completion",
     base_model: str | None = None,  # noqa: ARG001 - litellm's signature
 ) -> list[str] | None:
-    """OpenAI's parameters that the provider supports; None if the provider is unknown."""
+    """OpenAI's parameters that the provider supports, those for tools if `supports_function_calling`; None if the provider is unknown."""
+    from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - circular import
+
     if request_type != "chat_completion":
         return None
+    supported = _supported(model, custom_llm_provider)
+    if supported is None or supports_function_calling(model, custom_llm_provider):
+        return supported
+    return [name for name in supported if name not in _TOOLS]
+
+
+def _supported(model: str, custom_llm_provider: str | None) -> list[str] | None:
+    """What a call accepts: tools also for a model that nobody has registered, as servers of one's own have."""
     try:
         target = resolve_model(model, custom_llm_provider)
     except InnervoiceError:
@@ -215,7 +225,7 @@ def get_optional_params(
     """The parameters that the provider supports; raises for others, or drops them with `drop_params=True`."""
     from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - circular import
 
-    supported = get_supported_openai_params(model, custom_llm_provider) or []
+    supported = _supported(model, custom_llm_provider) or []
     if custom_llm_provider in _BY_MODEL and not supports_function_calling(
         model, custom_llm_provider
     ):

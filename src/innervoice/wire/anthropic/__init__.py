@@ -58,6 +58,7 @@ DIALECT = Dialect(
         "GET /api/hello": "hello",
     },
     open_tools=True,
+    decodes_texts=True,
     tool_members=frozenset(
         {
             "allowed_callers",

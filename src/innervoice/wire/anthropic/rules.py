@@ -8,7 +8,9 @@ from itertools import chain, pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.anthropic import write
 from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.media import misfit_files
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import claude_schema
 from innervoice.wire.rules import (
@@ -126,6 +128,10 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
     for number, turn in enumerate(turns):
         if turn.get("role") == "assistant":
             yield from _turn(turn, number)
+    for path, _ in misfit_files(turns, write, ("messages",)):
+        *others, last = (f"'{mime}'" for mime in write.TYPES["image"])
+        words = f"{', '.join(others)} or {last}"
+        yield refused(f"{dotted(path)}.image.source.base64.media_type: Input should be {words}")
     for number, (turn, following) in enumerate(pairwise([{}, *turns_of(turns)])):
         yield from _answered(turn, following, number)
     if latest < 0:
@@ -171,9 +177,11 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
         for block in as_list(turn.get("content"))
         if as_dict(block).get("type") == "tool_use"
     ]
-    called_ids, answered_ids = set(called), set[str]()
+    called_ids, answered_ids, only_results = set(called), set[str](), True
+    first_ids: set[str] = set()
     for position, block in enumerate(map(as_dict, as_list(following.get("content")))):
         if block.get("type") != "tool_result":
+            only_results = False
             continue
         name, place = str(block.get("tool_use_id")), f"messages.{number}.content.{position}"
         if name not in called_ids:
@@ -186,7 +194,9 @@ def _answered(turn: dict[str, Any], following: dict[str, Any], number: int) -> I
                 f"{place}: each tool_use must have a single result. Found multiple `tool_result` blocks with id: {name}"
             )
         answered_ids.add(name)
-    missing = [name for name in called if name not in answered_ids]
+        if only_results:  # before any other block
+            first_ids.add(name)
+    missing = [name for name in called if name not in first_ids]
     if missing:
         yield refused(
             f"messages.{number}: `tool_use` ids were found without `tool_result` blocks immediately after: "

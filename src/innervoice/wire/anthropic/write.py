@@ -10,7 +10,7 @@ from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
 from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.media import Accepts, kind_of, media_of
+from innervoice.wire.media import PICTURES, Accepts, Types, kind_of, media_of
 from innervoice.wire.write import (
     block_of,
     function_members,
@@ -24,6 +24,7 @@ from innervoice.wire.write import (
 __all__ = [
     "ACCEPTS",
     "IN_RESULTS",
+    "TYPES",
     "read_media",
     "without_thinking_edits",
     "write",
@@ -141,6 +142,7 @@ def _choice(request: Request) -> Any:
 
 
 ACCEPTS: Accepts = {"image": ("data", "url"), "pdf": ("data", "url"), "text": ("data",)}
+TYPES: Types = {"image": PICTURES}
 IN_RESULTS = True
 
 

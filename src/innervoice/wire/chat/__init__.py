@@ -43,6 +43,7 @@ DIALECT = Dialect(
     name="openai-chat",
     package=__name__,
     open_tools=True,
+    open_files=True,
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     free_form_hosts=("openai", "azure"),

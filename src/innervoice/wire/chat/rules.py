@@ -9,8 +9,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from innervoice.canon.target import Target
+from innervoice.wire.chat import write
 from innervoice.wire.json_access import as_dict, as_list, as_text
-from innervoice.wire.openai_words import openai_worded
+from innervoice.wire.media import misfit_files
+from innervoice.wire.openai_words import openai_worded, unsupported_image
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
 from innervoice.wire.rules import company, is_forced, quoted, refused, supported
@@ -46,6 +48,9 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
     """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
+    if is_strict(target):
+        for path, _ in misfit_files(body.get("messages"), write, ("messages",)):
+            yield unsupported_image(bracketed(path))
     count = body.get("n")
     if count is not None and not 1 <= count <= MOST_CHOICES:
         side, word, sign, bound = (
@@ -235,10 +240,14 @@ def _twice(call_id: Any, number: int, numbers: dict[Any, int]) -> Iterator[Refus
 
 
 def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
-    results = (message for message in messages if message.get("role") == "tool")
-    answered = {as_text(message.get("tool_call_id")) for message in results}
-    for message in messages[:-1]:
-        missing = [str(name) for name in _ids(message) if name not in answered]
+    """Each call has a result among the tool messages directly after its turn; the calls of the last message may wait."""
+    calls: list[str | None] = []
+    answered: set[str | None] = set()
+    for message in [*messages, {}] if messages and messages[-1].get("role") == "tool" else messages:
+        if message.get("role") == "tool":
+            answered.add(as_text(message.get("tool_call_id")))
+            continue
+        missing = [str(name) for name in calls if name not in answered]
         if missing:
             yield refused(
                 "An assistant message with 'tool_calls' must be followed by tool messages responding to each "
@@ -246,6 +255,7 @@ def _answered(messages: list[dict[str, Any]]) -> Iterator[Refusal]:
                 + ", ".join(missing),
                 param="messages",
             )
+        calls, answered = _ids(message), set()
 
 
 # ---- The members of a request of Chat Completions: OpenAI's, and the additional ones of compatible hosts.

@@ -15,7 +15,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.chat.read import ChatReader, write_usage
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.write import read_media, write_assistant
-from innervoice.wire.json_access import as_dict
+from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve import (
@@ -333,7 +333,8 @@ def _template(value: Any) -> tuple[Asked, Any]:
 
 
 def _format(value: Any) -> tuple[Asked, Any]:
-    return ({"show": _SHOWN[value]}, None) if value in _SHOWN else ({}, value)
+    shown = _SHOWN.get(as_text(value) or "")
+    return ({"show": shown}, None) if shown else ({}, value)
 
 
 def _included(value: Any) -> tuple[Asked, Any]:

@@ -20,7 +20,15 @@ from innervoice.canon.request import Request, Tool
 from innervoice.wire.chat import DIALECT
 from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.json_access import as_dict, as_text
-from innervoice.wire.media import Accepts, data_url, kind_of, media_of, media_of_url
+from innervoice.wire.media import (
+    PICTURES,
+    Accepts,
+    Types,
+    data_url,
+    kind_of,
+    media_of,
+    media_of_url,
+)
 from innervoice.wire.write import (
     block_of,
     function_members,
@@ -32,6 +40,7 @@ from innervoice.wire.write import (
 __all__ = [
     "ACCEPTS",
     "IN_RESULTS",
+    "TYPES",
     "read_media",
     "write",
     "write_assistant",
@@ -49,6 +58,8 @@ ACCEPTS: Accepts = {
     "audio": ("data",),
     "video": ("data", "url"),
 }
+TYPES: Types = {"image": PICTURES}
+"""Of OpenAI; compatible hosts may accept others."""
 IN_RESULTS = False
 _FORMATS = {"mpeg": "mp3", "x-wav": "wav", "wave": "wav", "vnd.wave": "wav"}
 

@@ -8,14 +8,22 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.media import Accepts, data_url, media_of_url
+from innervoice.wire.media import PICTURES, Accepts, Types, data_url, media_of_url
 from innervoice.wire.write import (
     block_of,
     json_schema,
     wholes,
 )
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_assistant", "write_media"]
+__all__ = [
+    "ACCEPTS",
+    "IN_RESULTS",
+    "TYPES",
+    "read_media",
+    "write",
+    "write_assistant",
+    "write_media",
+]
 
 _CHOICES = {"required": "REQUIRED", "any": "REQUIRED", "none": "NONE"}
 
@@ -126,6 +134,7 @@ def _tool(tool: Tool) -> Any:
 
 
 ACCEPTS: Accepts = {"image": ("data", "url")}
+TYPES: Types = {"image": PICTURES}
 IN_RESULTS = False
 
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from innervoice.canon.parts import Media
 from innervoice.canon.target import Target
 from innervoice.wire.controls import is_claude
+from innervoice.wire.converse import write
 from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.media import kind_of, misfit_files
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import (
     answers,
@@ -61,7 +64,23 @@ def problems(
     if on and is_forced(choice) and not row.forced_tools:
         yield _wrapped(refused("Thinking may not be enabled when tool_choice forces tool use."))
     yield from last_turn(body.get("messages"), row)
+    for path, file in misfit_files(body.get("messages"), write):
+        yield refused(_format_refusal(path, file))
     yield from _history(body, fields, target)
+
+
+def _format_refusal(path: tuple[str | int, ...], file: Media) -> str:
+    """The words of the API, which counts from one."""
+    kind = kind_of(file)
+    kind = kind if kind in ("image", "video") else "document"
+    place = ".".join(f"{step + 1}.member" if isinstance(step, int) else step for step in path)
+    word = (file.mime or "").rsplit("/", 1)[-1]
+    words = ", ".join(mime.rsplit("/", 1)[-1] for mime in sorted(write.TYPES["image"]))
+    known = f": [{words}]" if kind == "image" else ""
+    return (
+        f"1 validation error detected: Value '{word}' at 'messages.{place}.{kind}.format' failed to satisfy constraint: "
+        f"Member must satisfy enum value set{known}"
+    )
 
 
 def _wrapped(refusal: Refusal) -> Refusal:

@@ -16,7 +16,7 @@ from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
 from innervoice.wire.converse.read import ConverseReader
 from innervoice.wire.converse.write import read_media
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve import (
@@ -75,8 +75,9 @@ def read_request(body: dict[str, Any]) -> Request:
     }
     read = {"messages", "model", "system"}
     system = as_list(body.get("system"))
-    if len(system) == 1 and as_dict(system[0]).keys() == {"text"}:
-        options["system"] = system[0]["text"]
+    plain = as_text(as_dict(system[0]).get("text")) if len(system) == 1 else None
+    if plain is not None and len(system[0]) == 1:
+        options["system"] = plain
     else:
         messages = _CONTENT.system(system) + messages
     tools = dict(as_dict(body.get("toolConfig")))

@@ -10,10 +10,10 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.json_access import as_dict, as_text
-from innervoice.wire.media import Accepts, kind_of, media_of
+from innervoice.wire.media import PICTURES, Accepts, Types, kind_of, media_of, type_of
 from innervoice.wire.write import block_of, input_of, split_system, turns_of
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_media", "write_part"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "TYPES", "read_media", "write", "write_media", "write_part"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -124,8 +124,8 @@ ACCEPTS: Accepts = {
     "video": ("data", "s3"),
 }
 IN_RESULTS = True
-# The API's word for a format -> the type; for all others the suffix of the type is used.
-_TYPES = {
+# The API's word for a format -> the type; for all others the suffix of the type is the word.
+_WORDS = {
     "txt": "text/plain",
     "md": "text/markdown",
     "pdf": "application/pdf",
@@ -137,15 +137,29 @@ _TYPES = {
     "html": "text/html",
     "three_gp": "video/3gpp",
     "mov": "video/quicktime",
+    "mkv": "video/x-matroska",
+    "flv": "video/x-flv",
+    "wmv": "video/x-ms-wmv",
 }
-_FORMATS = {mime: word for word, mime in _TYPES.items()}
+_FORMATS = {mime: word for word, mime in _WORDS.items()}
+TYPES: Types = {
+    "image": PICTURES,
+    "text": tuple(_WORDS[word] for word in ("txt", "md", "csv", "html")),
+    "document": tuple(_WORDS[word] for word in ("doc", "docx", "xls", "xlsx")),
+    "video": (
+        *(_WORDS[word] for word in ("mkv", "mov", "flv", "wmv", "three_gp")),
+        "video/mp4",
+        "video/webm",
+        "video/mpeg",
+    ),
+}
 # Names of documents may have letters, digits, spaces, hyphens and brackets.
 _UNNAMED = re.compile(r"[^A-Za-z0-9 \-()\[\]]+")
 
 
 def write_media(part: Media) -> dict[str, Any]:
     """The block of a file."""
-    mime = part.mime or "image/png"
+    mime = type_of(part) or "image/png"
     form = _FORMATS.get(mime, mime.rsplit("/", 1)[-1])
     source = {"s3Location": {"uri": part.url}} if part.url else {"bytes": part.data}
     kind = kind_of(part)
@@ -165,6 +179,6 @@ def read_media(block: dict[str, Any]) -> Media | None:
         usual = f"{'application' if kind == 'document' else kind}/{form}"
         source = as_dict(file.get("source"))
         url = as_dict(source.get("s3Location")).get("uri")
-        mime, name = _TYPES.get(form, usual), file.get("name")
+        mime, name = _WORDS.get(form, usual), file.get("name")
         return media_of(mime, source.get("bytes"), url, block, "bedrock-converse", name=name)
     return None

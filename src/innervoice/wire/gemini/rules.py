@@ -11,9 +11,11 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.target import Target
+from innervoice.wire.gemini import write
 from innervoice.wire.gemini.replay import is_placeholder
 from innervoice.wire.gemini.spelling import camel_case
 from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.media import misfit_files
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused, turns_of
 from innervoice.wire.shapes import Misfit, Named, Words, bracketed, refusals
@@ -40,6 +42,8 @@ def problems(
     body = camel_case(body)
     yield from _settings(body, target)
     contents = [as_dict(content) for content in as_list(body.get("contents"))]
+    for _, file in misfit_files(contents, write):
+        yield refused(f"Unsupported MIME type: {file.mime}")
     for number, content in enumerate(contents):
         for part in map(as_dict, as_list(content.get("parts"))):
             yield from _signature(signature_of(part), number)

@@ -132,7 +132,8 @@ def _system(value: Any) -> tuple[str | None, list[Message]]:
 def _setting(config: dict[str, Any]) -> Reasoning | None:
     """The reasoning setting; None for one that `Reasoning` cannot express, such as a budget of -1 for any number of tokens."""
     level, budget = config.get("thinkingLevel"), config.get("thinkingBudget")
-    form = {True: "summary", False: "hidden"}.get(config.get("includeThoughts"))  # type: ignore[arg-type]
+    shown = config.get("includeThoughts")
+    form = ("summary" if shown else "hidden") if isinstance(shown, bool) else None
     if level is not None and not isinstance(level, str):
         return None
     members = {"effort": level.lower() if level else None, "budget": budget, "show": form}

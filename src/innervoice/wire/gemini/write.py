@@ -10,7 +10,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.gemini import DIALECT
 from innervoice.wire.json_access import as_dict, parsed
-from innervoice.wire.media import Accepts, media_of
+from innervoice.wire.media import Accepts, Types, media_of
 from innervoice.wire.write import (
     block_of,
     call_names,
@@ -22,7 +22,16 @@ from innervoice.wire.write import (
     turns_of,
 )
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "WRAPPERS", "read_media", "write", "write_media", "write_part"]
+__all__ = [
+    "ACCEPTS",
+    "IN_RESULTS",
+    "TYPES",
+    "WRAPPERS",
+    "read_media",
+    "write",
+    "write_media",
+    "write_part",
+]
 
 WRAPPERS = {"result", "output", "content", "error"}
 """The names under which programs put the only value of a result."""
@@ -154,6 +163,7 @@ ACCEPTS: Accepts = {
     "text": ("data", "url", "gs"),
     "document": ("data", "url", "gs"),
 }
+TYPES: Types = {"image": ("image/png", "image/jpeg", "image/webp", "image/heic", "image/heif")}
 IN_RESULTS = False
 
 

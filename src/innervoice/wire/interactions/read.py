@@ -105,6 +105,7 @@ class InteractionsReader(Reader):
             self.message_seals = (_CONTINUATION,)
         status = interaction.get("status")
         if status in _RUNNING:
+            self.wire_finish_reason = status
             return
         self.stop(status)
         if self.finish_reason == "stop" and self._ends_with_call():

@@ -13,7 +13,7 @@ from innervoice.canon.target import Target
 from innervoice.wire.gemini.replay import is_placeholder
 from innervoice.wire.gemini.rules import needs_signatures
 from innervoice.wire.interactions.serve import steps_of
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.rules import refused
 from innervoice.wire.shapes import Kinds, Misfit, Needs, Words, bracketed, refusals
@@ -75,17 +75,18 @@ def _signature(step: dict[str, Any], number: int) -> Iterator[Refusal]:
 
 def _answered(steps: list[dict[str, Any]], *, is_held: bool) -> Iterator[Refusal]:
     """Each call has a result behind it, and each result its call, unless the server holds the start of the conversation."""
-    waiting: set[Any] = set()
+    waiting: set[str | None] = set()
     for step in steps:
         results = results_in(step)
         for result in results:
-            if result.get("call_id") not in waiting and not is_held:
+            name = as_text(result.get("call_id"))
+            if name not in waiting and not is_held:
                 yield INVALID
-            waiting.discard(result.get("call_id"))
+            waiting.discard(name)
         if waiting and step.get("type") == "user_input" and not results:
             yield INVALID
         if step.get("type") == "function_call":
-            waiting.add(step.get("id"))
+            waiting.add(as_text(step.get("id")))
     if waiting:
         yield INVALID
 

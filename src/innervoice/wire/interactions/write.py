@@ -10,7 +10,7 @@ from typing import Any
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.gemini.write import ACCEPTS
+from innervoice.wire.gemini.write import ACCEPTS, TYPES
 from innervoice.wire.interactions import DIALECT
 from innervoice.wire.media import kind_of, media_of
 from innervoice.wire.write import (
@@ -23,7 +23,16 @@ from innervoice.wire.write import (
     wholes,
 )
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "KINDS", "read_media", "write", "write_content", "write_media"]
+__all__ = [
+    "ACCEPTS",
+    "IN_RESULTS",
+    "KINDS",
+    "TYPES",
+    "read_media",
+    "write",
+    "write_content",
+    "write_media",
+]
 
 _CHOICES = {"auto": "auto", "none": "none", "required": "any", "any": "any"}
 

@@ -8,9 +8,17 @@ from innervoice.canon.parts import Media
 from innervoice.canon.request import Request
 from innervoice.wire.chat import write as chat
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.media import Accepts, data_url, kind_of, media_of, media_of_url
+from innervoice.wire.media import (
+    PICTURES,
+    Accepts,
+    Types,
+    data_url,
+    kind_of,
+    media_of,
+    media_of_url,
+)
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_media"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "TYPES", "read_media", "write", "write_media"]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -42,6 +50,7 @@ def _unmarked(chunk: Any) -> Any:
 
 
 ACCEPTS: Accepts = {"image": ("data", "url"), "pdf": ("data", "url"), "audio": ("data", "url")}
+TYPES: Types = {"image": PICTURES}
 IN_RESULTS = False
 
 

@@ -8,10 +8,18 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
-from innervoice.wire.media import Accepts
+from innervoice.wire.media import Accepts, Types
 from innervoice.wire.write import block_of, input_of, json_schema, result_text, wholes
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "write", "write_assistant", "write_media"]
+__all__ = [
+    "ACCEPTS",
+    "IN_RESULTS",
+    "TYPES",
+    "read_media",
+    "write",
+    "write_assistant",
+    "write_media",
+]
 
 
 def write(request: Request, model: str, limit: str) -> dict[str, Any]:
@@ -101,6 +109,7 @@ def _tool(tool: Tool) -> Any:
 
 
 ACCEPTS: Accepts = {"image": ("data",)}
+TYPES: Types = {}
 IN_RESULTS = False
 
 

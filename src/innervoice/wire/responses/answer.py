@@ -19,7 +19,7 @@ from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.serve import response_body
 
@@ -141,9 +141,9 @@ class ResponsesWriter(AnswerWriter):
     def add(self, number: int, text: str) -> None:
         if self._item is None:
             return
-        if self._item["type"] in _CALLS:
+        if call := _CALLS.get(as_text(self._item["type"]) or ""):
             self._pieces.append(text)
-            self._send_delta(_CALLS[self._item["type"]][1], None, text)
+            self._send_delta(call[1], None, text)
         elif entry := self._entry:
             self._pieces.append(text)
             self._send_delta(entry.text_event, entry, text)
@@ -153,8 +153,8 @@ class ResponsesWriter(AnswerWriter):
             return
         block = self.own_block(part)
         self._whole = block or self._whole
-        if self._item["type"] in _CALLS:
-            member, event = _CALLS[self._item["type"]]
+        if call := _CALLS.get(as_text(self._item["type"]) or ""):
+            member, event = call
             text = self._said() or ("{}" if member == "arguments" else "")
             self._item[member] = text
             self._send(f"{event}.done", **self._place(), **{member: text})
@@ -264,9 +264,11 @@ class ResponsesWriter(AnswerWriter):
     def _take_last_seals(self, response: Response) -> None:
         """The last event may seal an item anew, and then that seal counts."""
         blocks = [block for part in response.parts if (block := self.own_block(part))]
-        last = {block.get("id"): block for block in blocks if block.get("encrypted_content")}
+        last = {
+            as_text(block.get("id")): block for block in blocks if block.get("encrypted_content")
+        }
         for number, item in enumerate(self._output):
-            if (block := last.get(item["id"])) and "encrypted_content" in item:
+            if (block := last.get(as_text(item["id"]))) and "encrypted_content" in item:
                 sealed = {**item, "encrypted_content": block["encrypted_content"]}
                 self._output[number] = sealed
 

@@ -236,10 +236,13 @@ class Item:
             case "tool_call":
                 begun = slot.begun
                 assert begun is not None
+                call_id, invented = begun.id, slot.invented
+                if invented and (late := as_text(item.get("call_id")) or as_text(item.get("id"))):
+                    call_id, invented = late, ()  # its deltas came before its id
                 leader = self._leaders.before(self.index)
-                origin = reader.origin(item, item=self.name, invented=slot.invented, led_by=leader)
+                origin = reader.origin(item, item=self.name, invented=invented, led_by=leader)
                 called = as_text(item.get("name")) or begun.name
-                return ToolCall(begun.id, called, text, complete, origin)
+                return ToolCall(call_id, called, text, complete, origin)
             case _:
                 return Opaque(item, complete, reader.origin())
 

@@ -4,8 +4,8 @@ Input: a whole response, or the events of a stream. Output: the parts of every i
 
 Rules, after https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-15) and recordings:
 
-  1. Items are distinguished by `output_index`, not by their id: GitHub Copilot changes it with every event. Where events have no
-     index (llama.cpp's server), the id distinguishes them.
+  1. Items are distinguished by `output_index`, not by their id: GitHub Copilot changes it with every event. An event without an
+     index (llama.cpp's server) belongs to the item with its id, and one with neither to the last item of its type.
   2. `encrypted_content` differs in `added`, `done` and the terminal response, and is never joined: the terminal
      one counts, or else the one of `done`; that of `added` is not complete.
   3. Items may end in another order than they began, indexes may have gaps, `item` may be null, and `done` events
@@ -17,7 +17,7 @@ Rules, after https://platform.openai.com/docs/api-reference/responses-streaming 
 from __future__ import annotations
 
 from collections import deque
-from itertools import islice
+from itertools import count, islice
 from typing import Any, ClassVar
 
 from innervoice.canon.response import FinishReason
@@ -68,11 +68,16 @@ class ResponsesReader(Reader):
     dialect: ClassVar[str] = "openai-responses"
 
     _refused = False
+    _last = -1
+    """The highest index of an event."""
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._items: dict[int, Item] = {}
-        self._indexes: dict[str, int] = {}  # of items whose events have no index, by their id
+        self._indexes: dict[str, int] = {}  # by the id of the item, for events without an index
+        self._last_of: dict[
+            str, tuple[int, bool]
+        ] = {}  # by type: the index, and whether an id is known
         self._leaders = Leaders()
 
     def read(self, value: Any, name: str | None) -> None:
@@ -89,7 +94,7 @@ class ResponsesReader(Reader):
             self._refused = self._refused or kind == "response.refusal.delta"
         elif kind in _WHOLE:
             where, number, member = _WHOLE[kind]
-            if known := self._items.get(self._index(event)):
+            if known := self._items.get(self._index(event, _TYPES.get(kind, "message"))):
                 known.fill(self, where, as_count(event.get(number)) or 0, event.get(member))
         elif kind == "response.output_item.added":
             self._start(event)
@@ -108,30 +113,38 @@ class ResponsesReader(Reader):
 
     def _item(self, event: dict[str, Any], kind: str) -> Item:
         index = as_count(event.get("output_index"))
-        if index is None:
-            index = self._index(event)
+        if index not in self._items:
+            index = self._index(event, kind)
         return self._items.get(index) or self._new(index, {"type": kind})
 
-    def _index(self, event: dict[str, Any]) -> int:
-        """The index of an event's item; a new id gets the next index."""
-        index = as_count(event.get("output_index"))
-        if index is not None:
-            return index
+    def _index(self, event: dict[str, Any], kind: str, *, begins: bool = False) -> int:
+        """The index of an event's item, which is of type `kind`; an event that begins an item gets the next index."""
         item = as_dict(event.get("item"))
+        ids = [name for name in (event.get("item_id"), item.get("id")) if name and as_text(name)]
         # The calls of llama.cpp have no id, and their deltas name them by their `call_id`.
-        names = (event.get("item_id"), item.get("id"), item.get("call_id"))
-        named = [name for name in names if isinstance(name, str) and name]
-        last = max(self._items, default=-1)
-        index = next((self._indexes[name] for name in named if name in self._indexes), None)
+        names = [*ids, call_id] if (call_id := as_text(item.get("call_id"))) else ids
+        index = as_count(event.get("output_index"))
         if index is None:
-            # An event without any name continues the last item.
-            index = last + 1 if named or item else max(last, 0)
-        self._indexes.update(dict.fromkeys(named, index))
+            index = next((self._indexes[name] for name in names if name in self._indexes), None)
+        if index is None and not begins:
+            index = self._unended(kind, is_named=bool(ids))
+        if index is None:
+            index = self._last + 1
+        self._indexes.update(dict.fromkeys(names, index))
+        self._last = max(self._last, index)
+        if ids or index not in self._items:
+            self._last_of[kind] = index, bool(ids)
         return index
 
+    def _unended(self, kind: str, *, is_named: bool) -> int | None:
+        """The last item of a type, if it has not ended; for an event with an id, only if the item's own is unknown."""
+        index, has_id = self._last_of.get(kind, (-1, False))
+        item = self._items.get(index)
+        return None if item is None or item.done or (is_named and has_id) else index
+
     def _new(self, index: int, item: dict[str, Any]) -> Item:
-        made = self._items[index] = Item(index, item, self._leaders)
-        return made
+        begun = self._items[index] = Item(index, item, self._leaders)
+        return begun
 
     def _start(self, event: dict[str, Any]) -> None:
         item = event.get("item")
@@ -139,7 +152,7 @@ class ResponsesReader(Reader):
             return
         # The seal in `added` is not complete yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
-        index = self._index(event)
+        index = self._index(event, as_text(item.get("type")) or "", begins=True)
         if known := self._items.get(index):
             known.describe({**known.item, **begun})
         else:
@@ -187,15 +200,14 @@ class ResponsesReader(Reader):
     def _reconcile(self, output: list[Any]) -> None:
         """Reads the items of the terminal response: revises the known ones, and adds the missing ones."""
         matches = Matches(list(self._items.values()), output) if self._items else None
-        following = max(self._items) + 1 if self._items else 0
+        following = count(max(self._items) + 1 if self._items else 0)
         for item in output:
             if not isinstance(item, dict):
                 self.odd(item, "output")
                 continue
             known = matches.of(item) if matches else None
             if known is None:
-                known = self._new(following, item)
-                following += 1
+                known = self._new(next(following), item)
                 known.read_whole(self)
             elif not known.done:
                 known.finish(self, item)

@@ -20,6 +20,9 @@ class _ResponsesReplay(Replay):
     def calls_last(self, host: Host | None) -> bool:
         return host is not None and host.calls_last
 
+    def results_anywhere(self, host: Host | None) -> bool:
+        return not self.calls_last(host)
+
     def is_unreadable(self, block: object, host: Host | None, *, stored: bool) -> bool:
         sealed = not isinstance(block, dict) or bool(block.get("encrypted_content"))
         return not sealed and not stored and self.groups(host)

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from innervoice.canon.target import Target
-from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.openai_words import openai_worded
+from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.media import misfit_files
+from innervoice.wire.openai_words import openai_worded, unsupported_image
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
+from innervoice.wire.responses import write
 from innervoice.wire.rules import company, quoted, refused, supported
-from innervoice.wire.shapes import Kinds, Needs, Words, refusals
+from innervoice.wire.shapes import Kinds, Needs, Words, bracketed, refusals
 
 __all__ = ["BODY", "CALLS", "problems", "shape_problems"]
 
@@ -59,6 +61,8 @@ def problems(
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
     yield from _groups(items, target)
+    for path, _ in misfit_files(items, write, ("input",)):
+        yield unsupported_image(bracketed(path))
     yield from _answered(body, items)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
@@ -68,11 +72,13 @@ def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Ref
     """Each call has one output, and each output its call, unless the server stores the start of the conversation, or items of it."""
     refers = any(item.get("type") == "item_reference" for item in items)
     held = body.get("previous_response_id") or body.get("conversation") or refers
-    given = {item.get("call_id") for item in items if str(item.get("type")).endswith("_output")}
+    given = {
+        as_text(item.get("call_id")) for item in items if str(item.get("type")).endswith("_output")
+    }
     called: dict[Any, str] = {}
     answered: set[Any] = set()
     for item in items:
-        kind, name = str(item.get("type")), item.get("call_id")
+        kind, name = str(item.get("type")), as_text(item.get("call_id"))
         if kind in CALLS and item is not items[-1] and name not in given:
             yield refused(f"No tool output found for {CALLS[kind]} {name}.", param="input")
         if kind in CALLS:
@@ -137,9 +143,12 @@ def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> It
         )
 
 
+_STARTS = {"reasoning": "rs", "message": "msg", "function_call": "fc"}
+
+
 def _id(item: dict[str, Any], number: int) -> Iterator[Refusal]:
     name, param = str(item["id"]), f"input[{number}].id"
-    starts = {"reasoning": "rs", "message": "msg", "function_call": "fc"}.get(item.get("type", ""))
+    starts = _STARTS.get(as_text(item.get("type")) or "")
     if not name:
         text = f"Invalid '{param}': ''. Expected an ID that begins with '{starts or 'msg'}'."
     elif len(name) > _LONGEST_ID:

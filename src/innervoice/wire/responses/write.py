@@ -13,11 +13,11 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
 from innervoice.wire.json_access import as_list
-from innervoice.wire.media import Accepts, data_url, kind_of, media_of_url
+from innervoice.wire.media import PICTURES, Accepts, Types, data_url, kind_of, media_of_url
 from innervoice.wire.responses import DIALECT
 from innervoice.wire.write import block_of, function_members, schema_members, wholes
 
-__all__ = ["ACCEPTS", "IN_RESULTS", "read_media", "without_seals", "write", "write_media"]
+__all__ = ["ACCEPTS", "IN_RESULTS", "TYPES", "read_media", "without_seals", "write", "write_media"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 
@@ -174,6 +174,7 @@ ACCEPTS: Accepts = {
     "text": ("data", "url"),
     "document": ("data", "url"),
 }
+TYPES: Types = {"image": PICTURES}
 IN_RESULTS = True
 
 
