@@ -29,6 +29,7 @@ from innervoice.wire.serve import (
     own_word,
     request_of,
     setting_of,
+    with_role,
     without,
 )
 
@@ -130,21 +131,22 @@ def _choice(choice: Any) -> str | None:
 
 
 def _message(message: dict[str, Any]) -> Message:
+    beside = without(message, "role", "content")
     if message.get("role") == "assistant":
-        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}})
+        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}}, beside)
     parts: list[Part] = []
     content = message.get("content")
     for block in [content] if isinstance(content, str) else as_list(content):
         match block:
             case {"toolResult": {"toolUseId": call_id, **rest}}:
-                more = block if rest.keys() - {"content", "status"} else None
+                more = block if rest.keys() - {"content", "status"} or len(block) > 1 else None
                 failed = rest.get("status") == "error"
                 parts.append(
                     _CONTENT.result(call_id, rest.get("content"), error=failed, block=more)
                 )
             case _:
                 parts.append(_CONTENT.part(block))
-    return Message("user", tuple(parts))
+    return with_role("user", tuple(parts), "bedrock-converse", beside)
 
 
 # ---- How an answer of Bedrock's Converse ends: its reasons, its counts, and its errors.
