@@ -127,6 +127,7 @@ SENTENCES: dict[str, str] = {
     "unknown_model": "The model is unknown; the defaults were used.",
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
+    "finish_reason_changed": "The dialect has no member for the way in which this answer ended; the nearest one was written.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
     "input_wrapped": "The dialect requires an object as the arguments of a call; arguments of another type became its only member, `input`.",
     "arguments_after_end": "More arguments arrived after the call's arguments were complete and had been sent; they were left out.",

@@ -212,7 +212,10 @@ def write_stream_error(refusal: Refusal) -> Frame:
 
 
 def stop_reason(answer: Response) -> str | None:
-    return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
+    usual = _WORDS.get(answer.finish_reason)
+    if answer.tool_calls and usual == "end_turn" and answer.finish_reason != "stop":
+        usual = "tool_use"  # the API has no word for this end, and clients run calls only after this one
+    return own_word(answer, _DIALECT) or usual
 
 
 def counted(usage: Usage) -> dict[str, int]:
