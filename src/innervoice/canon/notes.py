@@ -43,6 +43,7 @@ SENTENCES: dict[str, str] = {
     "field_thinking": "The reasoning was received in a separate field.",
     # the response as a whole
     "content_not_logged": "The log records that there was an answer, but not its content.",
+    "content_unread": "Nothing of this answer was read, although it has members with text that are not known; the API may have changed.",
     "model_replaced": "A different model than the one requested answered.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
