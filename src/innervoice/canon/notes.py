@@ -162,6 +162,10 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "result_filled": ("refused", "add a result that reports it"),
     "reasoning_off_for_loop": ("refused", "switch reasoning off for this request"),
     # only lint reports these
+    "inline_thinking": (
+        "degraded",
+        "send it in the field that the model has for it, or leave it out",
+    ),
     "call_without_result": ("refused", "add a result that reports it"),
     "prefill_refused": ("refused", "end with a user message"),
     "result_without_call": ("refused", "remove it"),

@@ -25,6 +25,7 @@ from innervoice.sessions.transcripts import (
     SessionTurn,
     read_session,
 )
+from innervoice.text_search import split_turn
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["lint_session", "repair_session"]
@@ -39,11 +40,13 @@ _PARENTS = ("parentUuid", "logicalParentUuid")
 
 def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
     """The problems of the next request, each with its line number."""
-    problems = [
-        (thread.line_of(problem.message, problem.part), problem)
-        for thread in session.threads
-        for problem in lint([*thread.messages, NEXT], target)
-    ]
+    problems: list[tuple[int, Problem]] = []
+    for thread in session.threads:
+        messages = [split_turn(message) for message in thread.messages]
+        for problem in lint([*messages, NEXT], target):
+            number = problem.message
+            is_whole = number >= len(messages) or messages[number] is thread.messages[number]
+            problems.append((thread.line_of(number, problem.part if is_whole else None), problem))
     return sorted(problems, key=lambda pair: pair[0])
 
 
