@@ -183,6 +183,7 @@ BODIES: dict[str, dict[str, Any]] = {
                     {"text": "Look."},
                     {"image": {"format": "png", "source": {"bytes": PNG}}},
                     {"document": {"format": "txt", "name": "paper", "source": {"bytes": "cGFwZXI="}}},
+                    {"searchResult": {"source": "https://a.example", "title": "page", "content": [{"text": "found"}]}},
                 ],
             },
             {
@@ -349,6 +350,9 @@ ROWS: list[Row] = [
     Row("anthropic", ("messages", 0, "content", 3), "source", "planted"),
     Row("anthropic", ("messages", 0, "content", 3), "title", "planted"),
     Row("anthropic", ("messages", 0, "content", 3), "citations", {"enabled": True}),
+    Row("bedrock-converse", ("messages", 0, "content", 3, "searchResult"), "source", "planted"),
+    Row("bedrock-converse", ("messages", 0, "content", 3, "searchResult"), "title", "planted"),
+    Row("bedrock-converse", ("messages", 0, "content", 3, "searchResult"), "citations", {"enabled": True}),
     Row("openai-chat", (*_USER, "content", 0), "prompt_cache_breakpoint", _POINT, _BREAK),
     Row("openai-chat", (*_USER, "content", 1), "prompt_cache_breakpoint", _POINT, _BREAK),
     Row("openai-responses", ("input", 0, "content", 0), "prompt_cache_breakpoint", _POINT, _BREAK),

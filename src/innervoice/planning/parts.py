@@ -23,6 +23,7 @@ from innervoice.wire.dialects import dialect_named, replay_of
 from innervoice.wire.further_members import moved_members
 from innervoice.wire.media import kind_of, way_of
 from innervoice.wire.shapes import is_strict
+from innervoice.wire.write import message_members
 
 __all__ = ["ContentRules", "ReasoningRules", "is_own"]
 
@@ -178,6 +179,8 @@ class ContentRules:
         origin = message.origin
         if origin and self._is_foreign(message):
             message = self.without_members(number, message)
+        elif origin:
+            message = self.known_members(number, message)
         parts: list[Part | None] = []
         for position, part in enumerate(message.parts):
             if isinstance(part, Opaque) and is_cache_point(part.value) and self._is_foreign(part):
@@ -207,21 +210,23 @@ class ContentRules:
         return self.known_members(number, message.replace(origin=origin))
 
     def known_members(self, number: int, message: Message) -> Message:
-        """A turn that a client wrote, without members that its host would refuse: the client may have used another host of this dialect."""
-        origin = message.origin
-        if origin is None or origin.item != "input" or not is_strict(self._target):
+        """A message of a client, without members that its host would refuse: the client may have used another host of this dialect."""
+        block = message_members(message)
+        if not block or not is_strict(self._target):
             return message
-        history, turn = self._dialect.history, {"role": "assistant"}
+        history, plain = self._dialect.history, {"role": message.role}
         members = {
             name: value
-            for name, value in origin.block.items()
-            if not refuses({history: [{**turn, name: value}]}, {history: [turn]}, self._target)
+            for name, value in block.items()
+            if name in _KNOWN
+            or not refuses({history: [{**plain, name: value}]}, {history: [plain]}, self._target)
         }
-        for name in origin.block.keys() - members.keys():
+        for name in block.keys() - members.keys():
             self._ledger.lacking((number, None), "message", name)
-        if len(members) == len(origin.block):
+        if len(members) == len(block) or message.origin is None:
             return message
-        return message.replace(origin=origin.replace(block=members) if members else None)
+        origin = message.origin.replace(block=members) if members else None
+        return message.replace(origin=origin)
 
     def _part(self, place: Place, part: Part) -> Part | None:
         if isinstance(part, ToolResult) and not isinstance(part.content, str):

@@ -16,7 +16,7 @@ from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
 from innervoice.wire.converse.read import ConverseReader
 from innervoice.wire.converse.write import read_media
-from innervoice.wire.json_access import as_dict, as_list
+from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve import (
@@ -49,11 +49,14 @@ __all__ = [
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:
-    """A file, a result that is JSON and not text, or text for a guardrail."""
+    """A file, a result that is JSON and not text, the texts of a search result, or text for a guardrail."""
     if set(block) == {"json"}:
         origin = Origin(dialect="bedrock-converse", block=block)
         return Text(dump_json(block["json"]).decode(), origin=origin)
     match block:
+        case {"searchResult": {"content": list(pieces)}}:
+            texts = [text for piece in pieces if (text := as_text(as_dict(piece).get("text")))]
+            return Text("\n\n".join(texts), origin=Origin(dialect="bedrock-converse", block=block))
         case {"guardContent": {"text": {"text": str(text)}}}:
             return Text(text, origin=Origin(dialect="bedrock-converse", block=block))
         case _:

@@ -12,7 +12,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
-from innervoice.wire.json_access import as_list
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.media import Accepts, data_url, kind_of, media_of_url
 from innervoice.wire.write import block_of, schema_members, wholes, with_members
 
@@ -41,11 +41,9 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.parallel_tool_calls is not None and request.tools:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
-        members = schema_members(request.response_format)
-        is_nested = "json_schema" in request.response_format
-        form = (
-            {"type": "json_schema", **members} if members and is_nested else request.response_format
-        )
+        form = request.response_format
+        if "json_schema" in as_dict(form) and (members := schema_members(form)):
+            form = {"type": "json_schema", **members}
         body["text"] = {"format": form}
     if request.stream:
         body["stream"] = True
