@@ -53,9 +53,9 @@ def split_turn(message: Message, model: str | None = None) -> Message:
         return message
     if not any(type(part) is Text and part.text for part in parts):
         return message
-    known = next((part.origin for part in parts if part.origin), message.origin) or Origin()
-    provider, name = names_of(known.provider, known.model or model)
-    author = Origin(provider=known.provider, model=known.model, dialect=known.dialect or DEFAULT)
+    stored = next((part.origin for part in parts if part.origin), message.origin) or Origin()
+    provider, name = names_of(stored.provider, stored.model or model)
+    author = Origin(provider=stored.provider, model=stored.model, dialect=stored.dialect or DEFAULT)
     host, card = host_of(provider) if provider else None, card_of(name or "")
     stage: InlineStage = HeadStage(lambda: author, Notebook())
     if _searches_all(author.dialect or DEFAULT, card, host, None):

@@ -363,6 +363,7 @@ ROWS: list[Row] = [
     Row("openai-chat", _TURN, "annotations", [{"type": "url_citation", "url": "planted"}]),
     Row("openai-chat", _TURN, "prefix", True, {"mistral": ("prefix",)}),
     Row("mistral", _TURN, "prefix", True, {"openai-chat": ("prefix",)}),
+    Row("anthropic", ("messages", 0, "content", 0), "cache_control", {"type": "ephemeral", "scope": "planted"}),
     Row("anthropic", ("messages", 0), "clear_at", "planted"),
     Row("anthropic", ("messages", 1, "content", 0), "citations", [{"cited_text": "planted"}]),
     Row("anthropic", ("messages", 1, "content", 1), "caller", {"type": "x", "tool_id": "planted"}),

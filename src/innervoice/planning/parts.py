@@ -250,8 +250,8 @@ class ContentRules:
         members, lost = moved_members(part, self._dialect)
         for name in lost:
             self._ledger.lacking(place, part.type, name)
-        kept = Origin(cache_mark=mark, members=members or None) if mark or members else None
-        return part.replace(origin=kept)
+        origin = Origin(cache_mark=mark, members=members or None) if mark or members else None
+        return part.replace(origin=origin)
 
     def file_of_turn(self, place: Place, part: Media) -> Part | None:
         """A file in a turn of the model, where the target's dialect has such files."""

@@ -20,7 +20,7 @@ _STRUCTURE = frozenset({"type", "role", "object", "index"})
 """Members that say what a block is, or where it is."""
 
 
-class _Said(NamedTuple):
+class _Expressed(NamedTuple):
     """What the fields of a part express, in whatever dialect it was read."""
 
     names: frozenset[str]
@@ -28,12 +28,12 @@ class _Said(NamedTuple):
     """Objects and lists of which the same is true of their own members."""
 
 
-_SAID: dict[type, _Said] = {
-    Text: _Said(
+_EXPRESSED: dict[type, _Expressed] = {
+    Text: _Expressed(
         frozenset({"text", "refusal", "json", "data"}),
         frozenset({"content", "source", "document", "guardContent", "searchResult", "text"}),
     ),
-    Media: _Said(
+    Media: _Expressed(
         frozenset({
             "url", "uri", "fileUri", "file_url", "image_url", "video_url", "document_url", "data", "bytes", "file_data", "input_audio",
             "mimeType", "mime_type", "media_type", "format", "title", "filename", "name", "displayName", "document_name",
@@ -43,11 +43,11 @@ _SAID: dict[type, _Said] = {
             "s3Location",
         }),
     ),
-    ToolCall: _Said(
+    ToolCall: _Expressed(
         frozenset({"id", "call_id", "toolUseId", "name", "arguments", "input", "args"}),
         frozenset({"function", "custom", "toolUse", "functionCall"}),
     ),
-    ToolResult: _Said(
+    ToolResult: _Expressed(
         frozenset({
             "id", "call_id", "toolUseId", "tool_use_id", "tool_call_id", "name", "content", "output", "result", "response", "parts",
             "is_error",
@@ -57,6 +57,8 @@ _SAID: dict[type, _Said] = {
 }  # fmt: skip
 _RESULTS = [("status", "success"), ("status", "error")]
 """What Converse says of a result, and `ToolResult.error` as well."""
+_MARK = "cache_control"
+"""Cache marks have rules of their own (`planning/cache_marks.py`), as far as they have a type and a duration."""
 _COMPLETED = (("status",), "completed")
 _UNTYPED = (("toolUse",), ("toolResult",))
 """Objects whose kind is the name of their member, so that their `type` says something else."""
@@ -102,27 +104,31 @@ def _kind(part: Part) -> str:
 
 def further_members(part: Part, source: Dialect) -> Iterator[tuple[tuple[str, ...], Any]]:
     """The members of a part's block for which the part has no field, with their paths."""
-    said, origin = _SAID.get(type(part)), part.origin
-    if said is None or origin is None or not isinstance(origin.block, dict):
+    expressed, origin = _EXPRESSED.get(type(part)), part.origin
+    if expressed is None or origin is None or not isinstance(origin.block, dict):
         return
-    for path, value in _further(origin.block, said, (*source.seals, "cache_control"), ()):
+    for path, value in _further(origin.block, expressed, (*source.seals, _MARK), ()):
         # An answer has that on each of its items; in a request it is the client's.
         if origin.model is None or (path, value) != _COMPLETED:
             yield path, value
+    mark = origin.block.get(_MARK)
+    marked = mark if isinstance(mark, dict) else {}
+    for name in marked.keys() - {"type", "ttl"}:
+        yield (_MARK, name), marked[name]
 
 
 def _further(
-    block: dict[str, Any], said: _Said, seals: tuple[str, ...], path: tuple[str, ...]
+    block: dict[str, Any], expressed: _Expressed, seals: tuple[str, ...], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], Any]]:
     for name, value in block.items():
         is_named = name == "type" and path[-1:] in _UNTYPED
         if (name in _STRUCTURE and not is_named) or name in seals:
             continue
-        if name in said.holders and isinstance(value, (dict, list)):
+        if name in expressed.holders and isinstance(value, (dict, list)):
             for item in value if isinstance(value, list) else [value]:
                 if isinstance(item, dict):
-                    yield from _further(item, said, seals, (*path, name))
-        elif name not in said.names and _says(value) and (name, value) not in _RESULTS:
+                    yield from _further(item, expressed, seals, (*path, name))
+        elif name not in expressed.names and _says(value) and (name, value) not in _RESULTS:
             yield (*path, name), value
 
 

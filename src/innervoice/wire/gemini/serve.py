@@ -58,7 +58,7 @@ _THINKING = ("includeThoughts", "thinkingLevel", "thinkingBudget")
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body, in either spelling; the model's name is in the path, not here."""
     body = camel_case(body)
-    as_given = body.get("systemInstruction")
+    system = body.get("systemInstruction")
     messages: list[Message] = []
     calls = OpenCalls()
     for content in checked_messages(_contents(body.get("contents")), "contents"):
@@ -102,7 +102,7 @@ def read_request(body: dict[str, Any]) -> Request:
     if instruction:
         read.discard("systemInstruction")
         body = {**body, "systemInstruction": instruction}
-    text, blocks = _system(as_given)
+    text, blocks = _system(system)
     options["system"] = text
     messages = blocks + messages
     choice = _choice(body.get("toolConfig"))
