@@ -75,11 +75,11 @@ def _recognised(value: Any) -> Response | Message | list[Message]:
         )
         return converted
     if isinstance(value, (list, tuple)):
-        return history_from(value).messages
+        return history_from(value, inline="off").messages
     plain = json_of(value)
     if isinstance(plain, dict) and _is_answer(plain):
         return decode(plain)
-    messages = history_from(plain if _holds_messages(plain) else [plain]).messages
+    messages = history_from(plain if _holds_messages(plain) else [plain], inline="off").messages
     return messages if _holds_messages(plain) else messages[0]
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from innervoice.canon.events import Event, Finish, Heartbeat
 from innervoice.canon.jsontext import load_damaged_json, load_json
 from innervoice.canon.notes import Note
+from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
 from innervoice.canon.views import kinds_of
@@ -363,9 +364,22 @@ class StreamDecoder:
             response = response.replace(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.replace(notes=(*response.notes, *candidates))
-        if not said and response.status == "empty" and response.has_thinking:
+        return response if said else self._without_answer(response, reader)
+
+    def _without_answer(self, response: Response, reader: Reader) -> Response:
+        """A response that has no text, with a note about where the answer may be."""
+        if response.status == "empty" and response.has_thinking:
             return response.replace(notes=(*response.notes, Note("answer_in_reasoning")))
-        return response
+        if response.error is not None or any(map(_says, response.parts)):
+            return response
+        from innervoice.wire.unread import unread_members  # noqa: PLC0415 - few answers are empty
+
+        blocks = [part.origin.block for part in response.parts if part.origin]
+        names = unread_members([self._opening[0], reader.message_block, *blocks]) or reader.unread
+        if not names:
+            return response
+        note = Note("content_unread", ", ".join(names))
+        return response.replace(notes=(*response.notes, note))
 
     def _alternatives(self, reader: Reader) -> tuple[Response, ...]:
         alternatives: list[Response] = []
@@ -388,6 +402,13 @@ class StreamDecoder:
 def _asked_module() -> Any:
     """Imported only if the caller names the request."""
     return import_module("innervoice.planning.asked")
+
+
+def _says(part: Part) -> bool:
+    """Whether a part is more than an empty text or empty reasoning."""
+    if not isinstance(part, (Text, Thinking)):
+        return True
+    return bool(part.text) or (part.origin is not None and bool({*part.origin.seals} - {"id"}))
 
 
 def _echoed(value: Any) -> str:

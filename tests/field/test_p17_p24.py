@@ -373,3 +373,36 @@ def test_p24_a_turn_of_which_nothing_is_left(source, target):
     if source != target:
         assert ["user"] == roles
         assert "turn_removed" in noted(response)
+
+
+@pytest.mark.parametrize("target", ["openai/gpt-5.6", CLAUDE, "gemini/gemini-2.5-flash"])
+def test_p23_members_of_items_that_nobody_reads(target):
+    """P23. Members of items that are no reasoning (`phase`, `namespace`, `status`) are sent back, or a note names them.
+
+    Elsewhere: an item loses small members on its way through a library, and nobody is told
+    (https://github.com/newo-ether/Agora/issues/141).
+    Here: they go back to their API unchanged; another API gets those that it has as well, and notes name the others.
+    Seen failing: moved_members returning nothing; Responses' writer dropping members of an item.
+    """
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "Hm."}],
+    }
+    call = {"type": "function_call", "call_id": "c1", "name": "f", "arguments": "{}"}
+    items = [
+        {"type": "message", "role": "user", "content": "Look."},
+        {**said, "phase": "commentary", "status": "incomplete"},
+        {**call, "namespace": "files"},
+        {"type": "function_call_output", "call_id": "c1", "output": "1"},
+    ]
+    body = {"model": "m", "input": items, "store": False}
+    request = iv.decode_request(body, dialect="openai-responses")
+    wire = iv.encode(request.replace(model=target, dialect=None))
+    named = {note.detail for note in wire.notes if note.code == "extra_dropped"}
+
+    if target == "openai/gpt-5.6":
+        assert items[1:3] == wire.body["input"][1:3]
+        assert set() == named
+    else:
+        assert {"phase", "status", "namespace"} == named

@@ -10,6 +10,8 @@ import innervoice as iv
 from field.situations import completion, frames, noted, read_both_ways
 from innervoice import show
 from innervoice.emulator import emulated_client
+from innervoice.sources.opening import open_source
+from innervoice.sources.stored import history_from
 
 VLLM = {"provider": "vllm", "model": "some-model"}
 QUESTION = "What is 15 * 23?"
@@ -297,3 +299,33 @@ def test_p48_nested_and_repeated_blocks_by_a_written_rule(text, thinking, answer
     assert (thinking, answer) == (response.thinking, response.text)
     assert (thinking, answer) == (streamed.thinking, streamed.text)
     assert "</" not in response.text
+
+
+@pytest.mark.parametrize("form", ["a list", "a request body", "a file"])
+def test_p43_a_stored_turn_is_read_like_its_answer(form, tmp_path):
+    """P43. Reasoning between tags in a stored history is not part of the answer, for the plan, for lint and for the viewer.
+
+    Elsewhere: programs that read a log or a history take the reasoning for the answer, because only their reader of new answers splits it
+    (https://github.com/open-webui/open-webui/issues/9348).
+    Here: one rule splits answers and stored turns, and writing them back gives the same bytes.
+    Seen failing: split_turn returning every message as it is.
+    """
+    text = "<think>Two and two.</think>Four."
+    messages = [
+        {"role": "user", "content": "2 + 2?"},
+        {"role": "assistant", "content": text},
+        {"role": "user", "content": "3 + 3?"},
+    ]
+    value = messages if form == "a list" else {"model": "qwen3-8b", "messages": messages}
+    if form == "a file":
+        path = tmp_path / "history.json"
+        path.write_text(json.dumps(value))
+        turn = open_source(path).conversation().messages[1]
+    else:
+        turn = history_from(value).messages[1]
+
+    assert ("Four.", "Two and two.") == (turn.text, turn.thinking)
+    assert text == iv.restore(turn.parts)
+    assert ["inline_thinking"] == [problem.code for problem in iv.lint(messages, "vllm/qwen3-8b")]
+    wire = iv.encode(iv.Request("vllm/qwen3-8b", [iv.user("2 + 2?"), turn, iv.user("3 + 3?")]))
+    assert text == wire.body["messages"][1]["content"]

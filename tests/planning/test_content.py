@@ -83,3 +83,27 @@ def test_a_list_of_messages_is_recognised(source):
     if source in DIALECTS and history.kind == source:
         read = iv.decode_request(stored, source).messages
         assert tuple(history.messages) == tuple(read)[-len(history.messages) :]
+
+
+@pytest.mark.parametrize("name", [None, "planted.png"])
+@pytest.mark.parametrize("target", [*HOME.values(), "openai/gpt-4o"])
+def test_a_file_that_a_model_made_is_sent_where_turns_may_have_files(target, name):
+    """Elsewhere it is left out, and a note says so; a block of another dialect is sent nowhere."""
+    data = {
+        "mimeType": "image/png",
+        "data": "iVBORw0KGgo=",
+        **({"displayName": name} if name else {}),
+    }
+    parts = [{"text": "Here."}, {"inlineData": data}]
+    answer = iv.decode(
+        {"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]},
+        provider="vertex",
+        model="gemini-2.5-flash-image",
+    )
+    wire = iv.encode(iv.Request(target, [iv.user("Draw."), answer.message, iv.user("Again.")]))
+    text = json.dumps(wire.body)
+
+    is_sent = wire.dialect in ("gemini", "gemini-interactions", "ollama")
+    assert is_sent == ("iVBORw0KGgo=" in text)
+    assert is_sent != any(note.code == "part_without_place" for note in wire.notes)
+    assert wire.dialect == "gemini" or "inlineData" not in text

@@ -494,6 +494,8 @@ class AnswerEncoder:
         if response.finish_reason == "stop" and response.tool_calls and not self._is_exact:
             # Some hosts report "stop" for a turn with calls; clients run the calls only if the finish reason says so.
             response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
+        if response.finish_reason == "refusal" and not self._blocks:
+            self._writer.is_refused = True
         for part in self._folder.parts:
             if part.is_open:
                 part.end(part.now())
@@ -516,6 +518,20 @@ class AnswerEncoder:
             self._writer.fail(_refusal(response.error), response)
         else:
             self._writer.finish(response)
+            self._note_end(response)
+
+    def _note_end(self, response: Response) -> None:
+        """Notes an end that the dialect has no member for."""
+        reason, ended = response.finish_reason, self._writer.ended_as(response)
+        if reason == "tool_calls" and not response.tool_calls:
+            reason = "stop"
+        if reason is not None and reason != ended:
+            self._notebook.add("finish_reason_changed", f"{reason} became {ended}")
+
+    def expect(self, last: Event) -> None:
+        """Takes note of the last event before the first one is written: whether the answer is a refusal is known only there."""
+        is_refused = isinstance(last, Finish) and last.response.finish_reason == "refusal"
+        self._writer.is_refused = is_refused
 
 
 def _refusal(failure: Failure | None) -> Refusal:

@@ -235,7 +235,10 @@ def encode_events(
 
 
 def _encode(events: Iterable[Event], encoder: AnswerEncoder) -> Iterator[bytes]:
-    bounds = _bounds_of(events) if isinstance(events, (list, tuple)) else None
+    bounds = None
+    if isinstance(events, (list, tuple)) and events:
+        bounds = _bounds_of(events)
+        encoder.expect(events[-1])
     for number, event in enumerate(events):
         bound = bounds[number] if bounds else getattr(events, "settled", None)
         if data := encoder.feed(event, bound):

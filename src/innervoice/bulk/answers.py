@@ -170,7 +170,7 @@ def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: A
 def _of_blocks(message: dict[str, Any], known: RowAnswer) -> RowAnswer:
     """An answer whose content is blocks, in the form of an API."""
     try:
-        read = history_from([{**message, "role": "assistant"}]).messages
+        read = history_from([{**message, "role": "assistant"}], inline="off").messages
     except DecodeError as error:
         return known._replace(trouble=str(error))
     parts = tuple(part for one in read if isinstance(one, Message) for part in one.parts)

@@ -84,7 +84,7 @@ def _prompt(body: dict[str, Any]) -> list[dict[str, Any]] | None:
     said = next((body[name] for name in _MESSAGES if body.get(name) is not None), None)
     listed = [{"role": "user", "content": said}] if isinstance(said, str) else said
     try:
-        messages = history_from(listed).messages if isinstance(listed, list) else ()
+        messages = history_from(listed, inline="off").messages if isinstance(listed, list) else ()
     except DecodeError:
         return None
     system = next((body[name] for name in _SYSTEMS if body.get(name) is not None), None)

@@ -43,6 +43,7 @@ SENTENCES: dict[str, str] = {
     "field_thinking": "The reasoning was received in a separate field.",
     # the response as a whole
     "content_not_logged": "The log records that there was an answer, but not its content.",
+    "content_unread": "Nothing of this answer was read, although it has members with text that are not known; the API may have changed.",
     "model_replaced": "A different model than the one requested answered.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
@@ -78,7 +79,7 @@ SENTENCES: dict[str, str] = {
     "result_repeated": "A tool call has more than one result; only the first one was sent.",
     "result_moved": "A tool result came after other messages; it was sent directly after its call, where the host requires it.",
     "blank_omitted": "A blank text in an assistant turn was not sent, because hosts refuse it.",
-    "extra_dropped": "A member of a request that was read from another dialect has no counterpart here; it was not sent.",
+    "extra_dropped": "A member of a request, of a message or of a block has no counterpart in this dialect, or at this host; it was not sent.",
     "cache_mark_dropped": "The API does not support cache marks, or not in this place; the content was sent without the mark.",
     "tool_dropped": "A tool that exists only in the dialect it was read from was not sent.",
     "result_filled": "A tool call has no result; a result that says so was sent.",
@@ -129,6 +130,7 @@ SENTENCES: dict[str, str] = {
     "unknown_model": "The model is unknown; the defaults were used.",
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
+    "finish_reason_changed": "The dialect has no member for the way in which this answer ended; the nearest one was written.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
     "input_wrapped": "The dialect requires an object as the arguments of a call; arguments of another type became its only member, `input`.",
     "arguments_after_end": "More arguments arrived after the call's arguments were complete and had been sent; they were left out.",
@@ -157,11 +159,16 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "blank_omitted": ("refused", "do not send it"),
     "call_omitted": ("refused", "do not send it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
+    "part_without_place": ("refused", "do not send it; it stays in the history"),
     "extra_dropped": ("degraded", "remove it, or say it in the content"),
     "cache_mark_dropped": ("degraded", "remove the mark"),
     "result_filled": ("refused", "add a result that reports it"),
     "reasoning_off_for_loop": ("refused", "switch reasoning off for this request"),
     # only lint reports these
+    "inline_thinking": (
+        "degraded",
+        "send it in the field that the model has for it, or leave it out",
+    ),
     "call_without_result": ("refused", "add a result that reports it"),
     "prefill_refused": ("refused", "end with a user message"),
     "result_without_call": ("refused", "remove it"),

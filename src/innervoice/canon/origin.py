@@ -28,7 +28,7 @@ class Markup(Value, frozen=True, array_like=True):
 class Origin(Value, frozen=True, kw_only=True):
     """Provider, model, dialect and account of a part, and its wire block."""
 
-    hidden: ClassVar[frozenset[str]] = frozenset({"block", "item", "led_by"})
+    hidden: ClassVar[frozenset[str]] = frozenset({"block", "item", "led_by", "members"})
 
     provider: str | None = None
     model: str | None = None
@@ -42,6 +42,8 @@ class Origin(Value, frozen=True, kw_only=True):
     """The id of the wire item that several parts share."""
     cache_mark: Any = None
     """A cache mark on the part in another dialect, in Anthropic's form."""
+    members: Any = None
+    """Members of a block of another dialect that the target's block has as well, in its form."""
     led_by: str | None = None
     """The id of the reasoning item before it; a host that stores items refuses the part without that item."""
     prefix: str | None = None

@@ -41,6 +41,8 @@ class Tool(Value, frozen=True):
     """A provider's own tool, sent as it is; the fields of a function are empty then."""
     members: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each tool
     """Further members of a function: `strict`, `cache_control`, ... Each is sent in the dialects that have it."""
+    beside: tuple[str, ...] = ()
+    """Those of them that stood next to the function, in a dialect that nests it."""
 
     @classmethod
     def of(cls, value: Any) -> Tool:
@@ -57,7 +59,8 @@ class Tool(Value, frozen=True):
             return cls(str(name or kind or "tool"), own=value)
         beside = {} if fields is value else value
         members = {key: item for key, item in {**beside, **fields}.items() if key not in _FUNCTION}
-        return cls(name, fields.get("description"), _schema(fields), members=members)
+        outer = tuple(name for name in members if name in beside and name not in fields)
+        return cls(name, fields.get("description"), _schema(fields), members=members, beside=outer)
 
     @property
     def is_free_form(self) -> bool:

@@ -24,6 +24,8 @@ class Decision(Value, frozen=True, kw_only=True):
     note: str | None = None
     """The code of the note about it, for a part that is not sent unchanged."""
     why: str
+    member: str | None = None
+    """The member that is not sent, where the rest of the part is."""
 
 
 class Ledger:
@@ -46,16 +48,35 @@ class Ledger:
         """A part is sent in another form."""
         self._add(place, kind, "converted", rule, why, note)
 
+    def lacking(self, place: Place, kind: str, member: str) -> None:
+        """A part, or a message, is sent without a member that the target's dialect does not have."""
+        why = f"{member}: only the dialect it was read in has such a member"
+        self._add(place, kind, "converted", "H2", why, "extra_dropped", member)
+
     def filled(self, place: Place, kind: str, rule: str, why: str, note: str) -> None:
         """Something is sent that the history does not contain."""
         self._add(place, kind, "filled", rule, why, note)
 
     def _add(
-        self, place: Place, kind: str, action: Action, rule: str, why: str, note: str | None
+        self,
+        place: Place,
+        kind: str,
+        action: Action,
+        rule: str,
+        why: str,
+        note: str | None,
+        member: str | None = None,
     ) -> None:
         message, part = place
         self.decisions.append(
             Decision(
-                message=message, part=part, kind=kind, action=action, rule=rule, note=note, why=why
+                message=message,
+                part=part,
+                kind=kind,
+                action=action,
+                rule=rule,
+                note=note,
+                why=why,
+                member=member,
             )
         )

@@ -18,7 +18,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
-from innervoice.canon.request import Request, Wire
+from innervoice.canon.request import Request, Tool, Wire
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, RuleError, UsageError
@@ -30,9 +30,9 @@ from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named, request_reader_of
 from innervoice.wire.media import Types, kind_of, type_of, way_of
 from innervoice.wire.response_schema import fit_schema
-from innervoice.wire.serve import ReceivedMembers
+from innervoice.wire.serve import ReceivedMembers, without
 from innervoice.wire.shapes import is_strict
-from innervoice.wire.write import dropped_members, json_schema
+from innervoice.wire.write import dropped_members, json_schema, merged, schema_members, schema_name
 
 __all__ = [
     "decode_request",
@@ -86,9 +86,9 @@ class _Encoding:
         if len(messages) > 2 and not dialect.joins_turns:
             messages = _with_joined_calls(messages)
         messages = fit_media(messages, fitted.target, fitted.notebook)
-        body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         if self._request.tools:
-            self._note_tools()
+            fitted.change_tools(self._tool)
+        body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
         fields = fitted.reasoning_members
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
@@ -100,7 +100,7 @@ class _Encoding:
         return Wire(
             url=self._url(),
             headers={"content-type": "application/json", **dialect.headers},
-            body=_merged(_merged(self._enveloped(body), fields), extra),
+            body=merged(merged(self._enveloped(body), fields), extra),
             dialect=dialect.name,
             notes=fitted.notebook.notes(),
             reasoning=fitted.report,
@@ -122,14 +122,28 @@ class _Encoding:
         if request.response_format is None or (request.mode == "passthrough" and formats):
             return request
         change = Compiler(self._row, mode=request.mode, notebook=self._fitted.notebook).bend
-        return fit_response_format(request, self._dialect, formats, change)
+        fitted = fit_response_format(request, self._dialect, formats, change)
+        is_sent = schema_members(fitted.response_format) is not None
+        self._note_format(
+            schema_members(request.response_format) or {},
+            self._dialect.format_members if is_sent else frozenset(),
+        )
+        return fitted
+
+    def _note_format(self, members: dict[str, Any], sent: frozenset[str]) -> None:
+        """Notes what a response format says beside its schema and is not sent; a name that was made up for it is no loss."""
+        for name in ("name", "description", "strict"):
+            value = members.get(name)
+            invented = name == "name" and value == schema_name(members.get("schema"))
+            if value is not None and name not in sent and not invented:
+                self._fitted.notebook.add("extra_dropped", f"response_format.{name}")
 
     def _note_decisions(self) -> None:
         """Adds a note for each part of the history that is not sent unchanged; switches reasoning off if an open tool loop demands it."""
         fitted, plan, notebook = self._fitted, self._plan, self._fitted.notebook
         for decision in plan.decisions:
             if decision.note:
-                notebook.add(decision.note, decision.rule)
+                notebook.add(decision.note, decision.member or decision.rule)
         if not self._dialect.flags_errors:
             flagged = [
                 part
@@ -143,12 +157,16 @@ class _Encoding:
             notebook.add("reasoning_off_for_loop")
             fitted.choice = Choice(off=True)
 
-    def _note_tools(self) -> None:
-        """Notes the members of tools that the dialect does not have."""
-        for tool in self._request.tools:
-            if tool.members:
-                for name in dropped_members(tool, self._dialect):
-                    self._fitted.notebook.add("tool_member_dropped", name)
+    def _tool(self, tool: Tool) -> Tool:
+        """A tool without members that the dialect does not have; those that were read from it are its own."""
+        if not tool.members:
+            return tool
+        extra = self._request.extra
+        is_own = isinstance(extra, ReceivedMembers) and extra.dialect == self._dialect.name
+        dropped = dropped_members(tool, self._dialect, is_own=is_own)
+        for name in dropped:
+            self._fitted.notebook.add("tool_member_dropped", name)
+        return tool.replace(members=without(tool.members, *dropped)) if dropped else tool
 
     @property
     def _path(self) -> str:
@@ -225,20 +243,6 @@ def _check_results(request: Request) -> None:
             raise UsageError(
                 f"a tool result refers to the call {part.call_id!r}, which no earlier message contains"
             )
-
-
-def _merged(body: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
-    if not more:
-        return body
-    merged = dict(body)
-    for key, value in more.items():
-        value_before = merged.get(key)
-        merged[key] = (
-            _merged(value_before, value)
-            if isinstance(value_before, dict) and isinstance(value, dict)
-            else value
-        )
-    return merged
 
 
 # ---- Files in a history -> the same history with files that the target's dialect accepts.
@@ -324,6 +328,13 @@ class _MediaFitter:
             content.append(fitted)
         return result.replace(content=tuple(content))
 
+    def _note_name(self, part: Media) -> None:
+        """Notes the name of a file where the dialect has no member for it."""
+        plain = part.replace(data=None if part.data is None else "")
+        write = self._media.write_media
+        if part.name and write(plain) == write(plain.replace(name=None)):
+            self._notebook.add("extra_dropped", f"filename {part.name}")
+
     def _file(self, part: Media) -> Media | Text:
         if part.origin and part.origin.dialect == self._dialect:
             return part  # it came in a block of this dialect, and is sent back as that
@@ -336,9 +347,12 @@ class _MediaFitter:
         if kind == "text" and way == "data":
             self._check_text(part, decoded=self._decodes or not fits)
         if fits:
-            mark = part.origin.cache_mark if part.origin else None
-            origin = Origin(cache_mark=mark) if mark else None
-            return part.replace(origin=origin, mime=mime if types else part.mime)
+            self._note_name(part)
+            origin = part.origin
+            moved = origin and Origin(cache_mark=origin.cache_mark, members=origin.members)
+            return part.replace(
+                origin=moved if moved != Origin() else None, mime=mime if types else part.mime
+            )
         if kind == "text" and part.data is not None:
             self._notebook.add("file_as_text", part.name or part.mime)
             return Text(_text_of(part))
@@ -439,12 +453,11 @@ def _with_schema(
 
 def _form(form: Any, name: str, schema: Any, *, strict: Any) -> dict[str, Any]:
     """The format with another schema; its other members stay."""
-    inner = form.get("json_schema", form)
-    description = {key: inner[key] for key in ("description",) if key in inner}
-    members = {"name": name, **description, "schema": schema}
+    members = {**(schema_members(form) or {}), "name": name, "schema": schema}
     if strict is not None:
         members["strict"] = strict
-    return {"type": "json_schema", "json_schema": members}
+    beside = without(form, "type", "json_schema", *members)
+    return {"type": "json_schema", "json_schema": members, **beside}
 
 
 def _member(form: Any, member: str) -> Any:

@@ -7,8 +7,10 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import ADVICE, Severity
+from innervoice.canon.parts import is_inline
 from innervoice.canon.request import Request
 from innervoice.canon.value import Value
+from innervoice.planning.decisions import Decision
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
@@ -51,12 +53,23 @@ def lint(
             if decision.action == "kept":  # the part is sent, and the host ignores it
                 problem = problem.replace(severity="degraded")
             problems.append(problem)
+        elif _is_stored_inline(decision, messages):
+            why = "reasoning between tags is part of the text, and would be read as the answer"
+            problems.append(_problem("inline_thinking", decision.message, why, decision.part))
     if plan.thinking_off and fitted.reasons:
         problems.append(_loop_problem(messages))
     if fitted.refuses_prefill:
         why = "the history ends with an assistant message, and this model does not accept prefill"
         problems.append(_problem("prefill_refused", len(messages) - 1, why))
     return sorted(problems, key=lambda problem: (problem.message, problem.part or 0))
+
+
+def _is_stored_inline(decision: Decision, messages: Sequence[Message]) -> bool:
+    """Whether a part that is sent is reasoning in the text of a turn whose model is unknown: a model gets its own text back as it wrote it."""
+    if decision.kind != "thinking" or decision.part is None:
+        return False
+    part = messages[decision.message].parts[decision.part]
+    return is_inline(part) and part.origin is not None and part.origin.model is None
 
 
 def _loop_problem(messages: Sequence[Message]) -> Problem:

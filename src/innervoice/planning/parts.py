@@ -16,10 +16,14 @@ from innervoice.conversation.prefix import Prefix, difference
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
 from innervoice.planning.decisions import Ledger, Place
+from innervoice.planning.received import refuses
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import last_said
 from innervoice.wire.dialects import dialect_named, replay_of
+from innervoice.wire.further_members import moved_members
+from innervoice.wire.media import kind_of, way_of
 from innervoice.wire.shapes import is_strict
+from innervoice.wire.write import message_members
 
 __all__ = ["ContentRules", "ReasoningRules", "is_own"]
 
@@ -146,6 +150,10 @@ class ReasoningRules:
 
 _ORIGIN = attrgetter("origin")
 _NO_MARKS = "the target has no cache marks"
+_KNOWN = frozenset({"role", "type", "content", "id", "store"})
+"""Members of a message that its role, its parts or other rules speak for."""
+_CALLED = frozenset({"name", "tool_name", "tool_call_id"})
+"""Members of a result that only name its call."""
 
 
 def is_own(message: Message) -> bool:
@@ -159,6 +167,7 @@ class ContentRules:
 
     def __init__(self, target: Target, ledger: Ledger) -> None:
         self._target = target
+        self._dialect = dialect_named(target.dialect)
         self._ledger = ledger
 
     @cached_property
@@ -169,8 +178,9 @@ class ContentRules:
         """The message as the target's dialect can send it; the same object if nothing changes."""
         origin = message.origin
         if origin and self._is_foreign(message):
-            self._note_members(number, message)
-            message = message.replace(origin=None)
+            message = self.without_members(number, message)
+        elif origin:
+            message = self.known_members(number, message)
         parts: list[Part | None] = []
         for position, part in enumerate(message.parts):
             if isinstance(part, Opaque) and is_cache_point(part.value) and self._is_foreign(part):
@@ -182,13 +192,41 @@ class ContentRules:
             return message
         return message.replace(parts=tuple(part for part in parts if part is not None))
 
-    def _note_members(self, number: int, message: Message) -> None:
-        """Notes members of a message that are lost with its origin; those of a result only name its call."""
-        block = message.origin.block if message.origin else None
-        lost = sorted(block.keys() - {"role", "type"}) if isinstance(block, dict) else []
-        if lost and message.role != "tool":
-            why = f"{', '.join(lost)}: only the dialect it was read in has such members"
-            self._ledger.converted((number, None), "message", "H2", why, "extra_dropped")
+    def without_members(self, number: int, message: Message) -> Message:
+        """A message of another dialect, with those of its members that the target's has as well."""
+        origin = message.origin
+        block = origin.block if origin and isinstance(origin.block, dict) else {}
+        silent = _KNOWN | _CALLED if message.role == "tool" else _KNOWN
+        seals = origin.seals if origin else ()
+        members = {}
+        for name, value in block.items():
+            if name in self._dialect.message_members:
+                members[name] = value
+            elif value and name not in silent and name not in seals:
+                self._ledger.lacking((number, None), "message", name)
+        if not members:
+            return message.replace(origin=None)
+        origin = Origin(dialect=self._target.dialect, block=members, item="input")
+        return self.known_members(number, message.replace(origin=origin))
+
+    def known_members(self, number: int, message: Message) -> Message:
+        """A message of a client, without members that its host would refuse: the client may have used another host of this dialect."""
+        block = message_members(message)
+        if not block or not is_strict(self._target):
+            return message
+        history, plain = self._dialect.history, {"role": message.role}
+        members = {
+            name: value
+            for name, value in block.items()
+            if name in _KNOWN
+            or not refuses({history: [{**plain, name: value}]}, {history: [plain]}, self._target)
+        }
+        for name in block.keys() - members.keys():
+            self._ledger.lacking((number, None), "message", name)
+        if len(members) == len(block) or message.origin is None:
+            return message
+        origin = message.origin.replace(block=members) if members else None
+        return message.replace(origin=origin)
 
     def _part(self, place: Place, part: Part) -> Part | None:
         if isinstance(part, ToolResult) and not isinstance(part.content, str):
@@ -209,7 +247,20 @@ class ContentRules:
         if mark and not self._takes_marks:
             self._note_mark(place, part)
             mark = None
-        return part.replace(origin=Origin(cache_mark=mark) if mark else None)
+        members, lost = moved_members(part, self._dialect)
+        for name in lost:
+            self._ledger.lacking(place, part.type, name)
+        origin = Origin(cache_mark=mark, members=members or None) if mark or members else None
+        return part.replace(origin=origin)
+
+    def file_of_turn(self, place: Place, part: Media) -> Part | None:
+        """A file in a turn of the model, where the target's dialect has such files."""
+        ways = self._dialect.files.ACCEPTS.get(kind_of(part), ())
+        if self._dialect.files_in_turns and way_of(part) in ways:
+            return self.abroad(place, part)
+        why = "the target takes no such file in a turn of the model"
+        self._ledger.omitted(place, "media", "H2", why, "part_without_place")
+        return None
 
     def _mark_last(self, parts: list[Part | None], place: Place) -> None:
         """Marks the part before a cache point."""

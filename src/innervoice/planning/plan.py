@@ -205,7 +205,12 @@ class _Planner:
         elif self._grouped:
             parts = self._turns.without_lost_ids(number, parts)
         parts = self._turns.with_calls_last(number, parts)
-        return _changed(message, parts, home=self._reasoning.is_home(message.origin))
+        if message.origin is not None and message.origin.block:
+            is_home = self._reasoning.is_home(message.origin)
+            rules = self._content
+            fit_members = rules.known_members if is_home else rules.without_members
+            message = fit_members(number, message)
+        return _changed(message, parts)
 
     def _fitted_part(self, place: tuple[int, int], part: Part, *, unstored: bool) -> Part | None:
         if isinstance(part, Thinking):
@@ -219,7 +224,9 @@ class _Planner:
             and not (home and takes_free_form(self._target))
         ):
             return as_function_call(part)
-        return part if home or isinstance(part, Media) else self._content.abroad(place, part)
+        if isinstance(part, Media) and (part.origin is None or not home):
+            return self._content.file_of_turn(place, part)
+        return part if home else self._content.abroad(place, part)
 
     def _is_left_out(self, place: tuple[int, int], part: Part, *, home: bool) -> bool:
         """Whether a part of a turn is not sent; adds the decision about it."""
@@ -259,15 +266,10 @@ class _Planner:
         return message if len(parts) == len(message.parts) else message.replace(parts=tuple(parts))
 
 
-def _changed(message: Message, parts: list[Part], *, home: bool) -> Message:
-    """The message with fitted parts, and without an origin that the target cannot use; the same object if nothing changed."""
-    origin = message.origin if home else None
+def _changed(message: Message, parts: list[Part]) -> Message:
+    """The message with fitted parts; the same object if nothing changed."""
     same = len(parts) == len(message.parts) and all(map(is_, parts, message.parts))
-    return (
-        message
-        if same and origin is message.origin
-        else Message(message.role, tuple(parts), origin)
-    )
+    return message if same else message.replace(parts=tuple(parts))
 
 
 def _is_blank(part: Text, *, home: bool) -> bool:

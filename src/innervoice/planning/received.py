@@ -22,12 +22,15 @@ from innervoice.planning.cache_marks import takes_cache_marks
 from innervoice.wire.controls import MEMBERS, is_claude
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.further_members import path_put
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.serve import ReceivedMembers, Spelling
 from innervoice.wire.shapes import is_strict
+from innervoice.wire.write import standard_format
 
-__all__ = ["Received", "fit_received", "takes_free_form"]
+__all__ = ["Received", "fit_received", "refuses", "takes_free_form"]
 
+_FORMAT_MEMBERS = ("type", "json_schema", "name", "description", "schema", "strict")
 _WORDS = ("auto", "none", "required", "any")
 
 
@@ -45,6 +48,12 @@ def fit_received(
     """The request without members that only another dialect, or another host, understands."""
     fitter = _ReceivedFitter(asked, extra, target, notebook)
     return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
+
+
+def refuses(body: dict[str, Any], without: dict[str, Any], target: Target) -> bool:
+    """Whether the host refuses what a body has more than the same body without it."""
+    problems = dialect_named(target.dialect).shape_rules
+    return sum(1 for _ in problems(body, target)) > sum(1 for _ in problems(without, target))
 
 
 def takes_free_form(target: Target) -> bool:
@@ -115,7 +124,7 @@ class _ReceivedFitter:
             elif (
                 tool.own is not None
                 and is_strict(self._target)
-                and self._is_unknown("tools", [tool.own])
+                and refuses({"tools": [tool.own]}, {}, self._target)
             ):
                 self._drop(tool)
             else:
@@ -124,17 +133,16 @@ class _ReceivedFitter:
     def _known_members(self, extra: dict[str, Any]) -> dict[str, Any]:
         """The members that the host has, if it refuses others: another host's client may have sent them."""
         members: dict[str, Any] = {}
-        for name, value in extra.items():
-            if self._is_unknown(name, value):
-                self._notebook.add("extra_dropped", name)
+        dropped = False
+        for path, value in _paths(extra, self._dialect):
+            member: dict[str, Any] = {}
+            path_put(member, path, value)
+            if refuses(member, {}, self._target):
+                self._notebook.add("extra_dropped", ".".join(path))
+                dropped = True
             else:
-                members[name] = value
-        return members if len(members) < len(extra) else extra
-
-    def _is_unknown(self, name: str, value: Any) -> bool:
-        problems = self._dialect.shape_rules
-        usual = sum(1 for _ in problems({}, self._target))
-        return sum(1 for _ in problems({name: value}, self._target)) > usual
+                path_put(members, path, value)
+        return members if dropped else extra
 
     # ---- another dialect -----------------------------------------------------------------------
 
@@ -146,6 +154,9 @@ class _ReceivedFitter:
             for name, (here, there) in read.elsewhere.items()
             if getattr(request, name) == here
         }
+        form = changes.get("response_format", request.response_format)
+        if form is not None:
+            changes["response_format"] = self._format(form)
         extra = self._moved(changes)
         tools = tuple(self._tools())
         choice = changes.get("tool_choice", request.tool_choice)
@@ -155,6 +166,20 @@ class _ReceivedFitter:
             self._notebook.add("extra_dropped", "tool_choice")
             choice = None
         return request.replace(**{**changes, "extra": extra, "tools": tools, "tool_choice": choice})
+
+    def _format(self, form: Any) -> Any:
+        """A response format in the form that all writers understand; one that is not understood is noted, and not sent."""
+        standard = standard_format(form)
+        if standard is None:
+            if as_dict(form).get("type") != "text":  # the default everywhere
+                self._notebook.add("extra_dropped", "response_format")
+            return None
+        inner = as_dict(standard.get("json_schema"))
+        for name in (*standard, *inner):
+            if name not in _FORMAT_MEMBERS:
+                self._notebook.add("extra_dropped", f"response_format.{name}")
+        plain = {name: value for name, value in inner.items() if name in _FORMAT_MEMBERS}
+        return {"type": standard["type"], **({"json_schema": plain} if plain else {})}
 
     def _is_choice(self, choice: Any, tools: tuple[Tool, ...]) -> bool:
         """Whether a tool choice is still meaningful with the tools that are sent."""
@@ -174,11 +199,17 @@ class _ReceivedFitter:
             name = names.get(path)
             if name in row.refuses_always or name in row.refuses:
                 self._notebook.add("parameter_removed", name)
-            elif name in self._dialect.places:
-                _put(moved, self._dialect.places[name], value)
+            elif name in self._dialect.places and not self._is_refused(name, value):
+                path_put(moved, self._dialect.places[name], value)
             elif not any(field in source.said_by.get(path, ()) for field in changes):
                 self._notebook.add("extra_dropped", ".".join(path))
         return moved
+
+    def _is_refused(self, name: str, value: Any) -> bool:
+        """Whether a host that refuses unknown members does not have this one of its dialect."""
+        member: dict[str, Any] = {}
+        path_put(member, self._dialect.places[name], value)
+        return is_strict(self._target) and refuses(member, {}, self._target)
 
     def _tools(self) -> Iterator[Tool]:
         tool_before: Tool | None = None
@@ -228,7 +259,7 @@ def _is_placeholder(tool: Tool) -> bool:
 def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every member with its path; those of an object that holds settings one by one."""
     paths = (*dialect.places.values(), *dialect.said_by)
-    holders = {path[0] for path in paths if len(path) > 1}
+    holders = {path[0] for path in paths if len(path) > 1} | {*dialect.holders}
     for name, value in members.items():
         if name in holders and isinstance(value, dict):
             yield from (((name, inner), item) for inner, item in value.items())
@@ -243,9 +274,3 @@ def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, A
     if rest and (inner := _without_path(as_dict(members.get(first)), tuple(rest))):
         others[first] = inner
     return others
-
-
-def _put(members: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for step in path[:-1]:
-        members = members.setdefault(step, {})
-    members[path[-1]] = value

@@ -5,13 +5,14 @@ Settings that cannot be sent as requested are changed and noted, or refused in m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
-from innervoice.canon.request import Request
+from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
@@ -66,6 +67,10 @@ class FittedRequest:
         if messages != self.asked.messages:
             changes = {**changes, "messages": messages}
         return self.asked.replace(**changes) if changes else self.asked
+
+    def change_tools(self, change: Callable[[Tool], Tool]) -> None:
+        """Changes each tool that is sent."""
+        self._changes["tools"] = tuple(map(change, self._value("tools")))
 
     @property
     def reasons(self) -> bool:

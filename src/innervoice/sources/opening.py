@@ -10,9 +10,10 @@ from pathlib import Path
 
 from innervoice.errors import DecodeError
 from innervoice.plugins import plugin, plugin_names
-from innervoice.sources.conversation import Conversation
+from innervoice.sources.conversation import Conversation, Turn
 from innervoice.sources.json_lines import first_values
 from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
+from innervoice.text_search import split_turn
 from innervoice.wire.json_access import members_of
 
 __all__ = [
@@ -89,9 +90,24 @@ class Source:
 
     def _read(self, entry: Entry) -> Conversation:
         try:
-            return self._opened.read(entry)
+            return _split(self._opened.read(entry))
         except RecursionError:
             raise DecodeError(_TOO_DEEP) from None
+
+
+def _split(conversation: Conversation) -> Conversation:
+    """The conversation with reasoning between tags split out of the turns of its models."""
+    model = conversation.request.model if conversation.request else None
+    turns = tuple([_split_turn(turn, model) for turn in conversation.turns])
+    return conversation.replace(turns=turns)
+
+
+def _split_turn(turn: Turn, model: str | None) -> Turn:
+    message = split_turn(turn.message, model)
+    if message is turn.message:
+        return turn
+    answer = turn.answer.replace(parts=message.parts) if turn.answer else None
+    return turn.replace(message=message, answer=answer)
 
 
 def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:

@@ -19,6 +19,7 @@ from innervoice.planning.lint import Problem, lint
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import Plan, planned
 from innervoice.sources.transcripts import LinePosition, SessionFile, SessionTurn
+from innervoice.text_search import split_turn
 from innervoice.wire.json_access import as_dict
 
 __all__ = ["NEXT", "Change", "lint_session", "mend", "repair_session"]
@@ -190,11 +191,13 @@ def _name(part: Part) -> str:
 
 def lint_session(session: SessionFile, target: str) -> list[tuple[int, Problem]]:
     """The problems of the next request, each with its line number."""
-    problems = [
-        (thread.line_of(problem.message, problem.part), problem)
-        for thread in session.threads
-        for problem in lint([*thread.messages, NEXT], target)
-    ]
+    problems: list[tuple[int, Problem]] = []
+    for thread in session.threads:
+        messages = [split_turn(message) for message in thread.messages]
+        for problem in lint([*messages, NEXT], target):
+            number = problem.message
+            is_whole = number >= len(messages) or messages[number] is thread.messages[number]
+            problems.append((thread.line_of(number, problem.part if is_whole else None), problem))
     return sorted(problems, key=lambda pair: pair[0])
 
 

@@ -23,6 +23,7 @@ from innervoice.sources.json_lines import first_values, is_json_lines, json_line
 from innervoice.sources.langchain import from_object, is_langchain, read_langchain
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.sources.transcripts import SessionFile, session_in
+from innervoice.text_search import split_turn
 from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, history_dialect_of
 from innervoice.wire.json_access import as_text
 from innervoice.wire.objects import json_of
@@ -95,11 +96,22 @@ class History(NamedTuple):
     """The settings of the body; None for a list without a body, and for LangChain."""
 
 
-def history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
+def history_from(
+    data: bytes | str | dict[str, Any] | Sequence[Any], *, inline: str | None = None
+) -> History:
     """Reads a history of another program; raises `DecodeError` for other data.
 
-    `data` is the content of a file, parsed JSON, or a list of LangChain messages or of objects of an SDK.
+    `data` is the content of a file, parsed JSON, or a list of LangChain messages or of objects of an SDK. Reasoning between tags in
+    turns of a model is split out of their text, unless `inline` is "off" and except in session files, whose parts are blocks of lines.
     """
+    history = _history_from(data)
+    if inline == "off" or history.session or history.kind == "innervoice":
+        return history
+    model = as_text((history.body or {}).get("model"))
+    return history._replace(messages=[split_turn(message, model) for message in history.messages])
+
+
+def _history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
     if isinstance(data, (str, bytes)):
         raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
         try:

@@ -20,9 +20,10 @@ from typing import Any, ClassVar, TypeAlias
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, is_inline
-from innervoice.canon.response import Response
+from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.usage import Usage
 from innervoice.canon.value import Value
+from innervoice.canon.words import finish_reason_of
 from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
@@ -75,6 +76,8 @@ class AnswerWriter(ABC):
         """The tokens counted so far."""
         self.is_refused = False
         """Whether the answer is known to be a refusal before its text arrives."""
+        self.word: str | None = None
+        """How the answer ended, in a word of the dialect."""
         self.has_gap = False
         """Whether something was left out since the last text, so that the next one must be separated from it."""
         self.is_whole = False
@@ -117,6 +120,11 @@ class AnswerWriter(ABC):
     @abstractmethod
     def body(self) -> dict[str, Any]:
         """The whole answer, after its end."""
+
+    def ended_as(self, response: Response) -> FinishReason:
+        """What the end that was written means to a reader of this dialect."""
+        reason = finish_reason_of(self.word) or "stop"
+        return "tool_calls" if reason == "stop" and response.tool_calls else reason
 
     def joined(self, bodies: list[dict[str, Any]]) -> dict[str, Any]:
         """One body of several answers to the same request; only some dialects have more than the first."""

@@ -29,7 +29,25 @@ if TYPE_CHECKING:
     from innervoice.wire.response_schema import SchemaProfile
     from innervoice.wire.serve import ModelListing, Server, StoredAnswers
 
-__all__ = ["Code", "Dialect", "RequestReader", "Rules", "Writer"]
+__all__ = [
+    "CACHE_BREAKPOINT",
+    "OPENAI_SETTINGS",
+    "Code",
+    "Dialect",
+    "RequestReader",
+    "Rules",
+    "Writer",
+]
+
+OPENAI_SETTINGS = (
+    "user", "metadata", "service_tier", "prompt_cache_key", "prompt_cache_options", "prompt_cache_retention", "safety_identifier",
+    "moderation",
+)  # fmt: skip
+"""Settings that OpenAI's two APIs have under the same name."""
+CACHE_BREAKPOINT: dict[str, tuple[str, ...]] = {
+    "prompt_cache_breakpoint": ("prompt_cache_breakpoint",)
+}
+"""The member of contents that both have."""
 
 Writer: TypeAlias = "Callable[[Request, str, str], dict[str, Any]]"
 """Writes a request: (request, model, name of the limit) -> body."""
@@ -142,12 +160,22 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Who has cache marks: "all" hosts and models, some "models", or "hosts" that know `cache_control`."""
     places: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Where settings stand that `Request` has no field for: name -> path in the body."""
+    holders: tuple[str, ...] = ()
+    """Objects of a body whose members are settings of their own."""
+    part_places: dict[str, dict[str, tuple[str, ...]]] = {}  # noqa: RUF012 - msgspec copies it
+    """The same in the blocks of parts that no part has a field for: kind of part ("text", "image", "document") -> name -> path in the block."""
+    message_members: frozenset[str] = frozenset()
+    """Members of messages that other dialects have under the same name."""
+    format_members: frozenset[str] = frozenset()
+    """What a response format says beside its schema."""
     switches: tuple[str, ...] = ()
     """The controls of models that have a switch which `Request.reasoning` cannot express; received for another model, it is a setting."""
     claude_only: tuple[str, ...] = ()
     """The path of a member that only Claude has."""
     said_by: dict[tuple[str, ...], tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Paths in the body -> the fields of `Request` that may say the same in other dialects."""
+    files_in_turns: bool = False
+    """Whether turns of the model may contain files."""
     flags_errors: bool = False
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False

@@ -123,6 +123,8 @@ class Reader(ABC):
     usage = Usage()
     error: Failure | None = None
     message_seals: tuple[str, ...] = ()
+    unread: tuple[str, ...] = ()
+    """The first events of unknown types."""
     _origin: Origin | None = None
     _next_number = 0
     """The first number that was not tried yet as the id of a call."""
@@ -359,6 +361,10 @@ class Reader(ABC):
         if self.finish_reason is None:
             self.finish_reason = "stop"
             self.notebook.add("unknown_finish_reason", word)
+
+    def skip(self, name: Any) -> None:
+        """Notes an event of an unknown type; it matters if nothing else is read."""
+        self.unread = (*self.unread, str(name))[:3]
 
     def fail(self, error: Any) -> None:
         """Sets an error that the provider sent inside the answer."""

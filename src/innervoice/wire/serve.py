@@ -6,7 +6,6 @@ request that `Request` does not have go to `extra`, unchanged.
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -24,6 +23,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.write import schema_name
 
 __all__ = [
     "NO_MODEL",
@@ -72,12 +72,16 @@ class Server(Protocol):
         ...
 
 
-def assistant_turn(reader: Reader, answer: Any) -> Message:
-    """A turn of the model, read like the answer that it was."""
+def assistant_turn(reader: Reader, answer: Any, beside: dict[str, Any] | None = None) -> Message:
+    """A turn of the model, read like the answer that it was; `beside` are members of its message that no answer has."""
     reader.feed(answer)
     reader.ended = True
     reader.finish()
-    origin = reader.origin(reader.message_block or None, reader.message_seals)
+    members = {**reader.message_block, **beside} if beside else reader.message_block
+    if not members:
+        return Message("assistant", tuple(reader.parts), reader.origin())
+    # The client wrote them, and they go back as they are: see `is_input`.
+    origin = reader.origin(members, reader.message_seals, item="input")
     return Message("assistant", tuple(reader.parts), origin)
 
 
@@ -159,7 +163,6 @@ def setting_of(members: dict[str, Any]) -> Reasoning | None:
         return None
 
 
-_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _CLAUDE = ("type", "budget_tokens", "display")
 
 
@@ -222,9 +225,10 @@ class ReceivedMembers(dict[str, Any]):
 
 def schema_format(schema: Any) -> dict[str, Any]:
     """The response format, in the form of `Request`, for a schema without a name."""
-    title = as_dict(schema).get("title")
-    name = title if isinstance(title, str) and _NAME.fullmatch(title) else "answer"
-    return {"type": "json_schema", "json_schema": {"name": name, "schema": schema}}
+    return {
+        "type": "json_schema",
+        "json_schema": {"name": schema_name(schema), "schema": schema},
+    }
 
 
 def without(holder: dict[str, Any], *names: str) -> dict[str, Any]:

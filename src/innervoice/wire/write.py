@@ -6,6 +6,7 @@ part), so the block is written unchanged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -27,16 +28,20 @@ __all__ = [
     "block_of",
     "call_names",
     "dropped_members",
-    "function_members",
     "input_of",
     "is_wrapped",
     "json_schema",
-    "marked",
+    "merged",
+    "message_members",
+    "nested_tool",
     "result_text",
     "schema_members",
+    "schema_name",
     "split_system",
+    "standard_format",
     "turns_of",
     "wholes",
+    "with_members",
 ]  # fmt: skip
 
 _OWNED = frozenset({
@@ -51,10 +56,34 @@ def block_of(part: Part) -> Any:
     return part.origin.block if part.origin else None
 
 
-def marked(block: dict[str, Any], part: Part) -> dict[str, Any]:
-    """A block with the cache mark of its part, as Anthropic writes it."""
-    mark = part.origin.cache_mark if part.origin else None
+def with_members(block: dict[str, Any], part: Part) -> dict[str, Any]:
+    """A block with what a block of another dialect said beyond the part: members that both have, and a cache mark, as Anthropic writes it."""
+    if part.origin is None:
+        return block
+    block = merged(block, part.origin.members)
+    mark = part.origin.cache_mark
     return {**block, "cache_control": mark} if mark else block
+
+
+def merged(body: dict[str, Any], more: dict[str, Any] | None) -> dict[str, Any]:
+    """An object with the members of another; objects in both are joined."""
+    if not more:
+        return body
+    joined = dict(body)
+    for key, value in more.items():
+        before = joined.get(key)
+        joined[key] = (
+            merged(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        )
+    return joined
+
+
+def message_members(message: Message) -> dict[str, Any]:
+    """Members of a message besides its parts that are sent back: those that stood in a request. An answer has others, which its API refuses."""
+    origin = message.origin
+    if origin is None or not isinstance(origin.block, dict):
+        return {}
+    return origin.block if message.role != "assistant" or origin.item == "input" else {}
 
 
 def wholes(parts: Iterable[Part], dialect: str | None = None) -> Iterator[Part]:
@@ -120,9 +149,9 @@ def turns_of(
     for message in messages:
         role = model if message.role == "assistant" else "user"
         blocks = [block for part in wholes(message.parts) if (block := write(part)) is not None]
-        if message.origin is not None and role == "user" and message.origin.block:
+        if message.origin is not None and (members := message_members(message)):
             # Members of the message itself, which must not spread to its neighbours.
-            turns.append({"role": role, member: blocks, **message.origin.block})
+            turns.append({"role": role, member: blocks, **members})
             continue
         if turns and not turns[-1].keys() - {"role", member} and turns[-1]["role"] == role:
             turns[-1][member] += blocks
@@ -131,19 +160,23 @@ def turns_of(
     return turns
 
 
-def function_members(tool: Tool, dialect: Dialect) -> dict[str, Any]:
-    """Further members of a function that a dialect has."""
-    dropped = dropped_members(tool, dialect)
-    return {key: value for key, value in tool.members.items() if key not in dropped}
-
-
-def dropped_members(tool: Tool, dialect: Dialect) -> list[str]:
-    """Further members of a function that a dialect does not have."""
+def dropped_members(tool: Tool, dialect: Dialect, *, is_own: bool = False) -> list[str]:
+    """Further members of a function that a dialect does not have; `is_own` if they were read from a request of it."""
+    if is_own:
+        return [name for name in tool.members if name in _OWNED - dialect.tool_members]
     return [
         name
         for name in tool.members
         if name not in dialect.tool_members and (name in _OWNED or not dialect.open_tools)
     ]
+
+
+def nested_tool(tool: Tool, holder: str, function: dict[str, Any]) -> dict[str, Any]:
+    """A tool of a dialect that has the function in a member of its own; further members stand where they stood."""
+    inner = {name: value for name, value in tool.members.items() if name not in tool.beside}
+    outer = {name: value for name, value in tool.members.items() if name in tool.beside}
+    members = {key: value for key, value in {**function, **inner}.items() if value is not None}
+    return {holder: members, **outer}
 
 
 def call_names(messages: Iterable[Message]) -> dict[str, str]:
@@ -181,18 +214,49 @@ def result_text(result: ToolResult) -> str:
 
 
 def json_schema(response_format: Any) -> tuple[str, Any] | None:
-    """Name and schema of a response format in OpenAI's form, or None for plain JSON and for others."""
+    """Name and schema of a response format, or None for plain JSON and for others."""
     members = schema_members(response_format)
     return (members["name"], members["schema"]) if members else None
 
 
 def schema_members(response_format: Any) -> dict[str, Any] | None:
-    """The members of a response format with a schema, whether it is nested as in chat or flat as in Responses."""
+    """The members of a response format with a schema: nested as in chat, flat as in Responses, or beside the type `json_object` as Cohere and
+    some chat hosts have it."""
     match response_format:
         case {"type": "json_schema", "json_schema": {"schema": _}}:
             members: dict[str, Any] = response_format["json_schema"]
         case {"type": "json_schema", "schema": _}:
             members = {key: value for key, value in response_format.items() if key != "type"}
+        case {"type": "json_object", "json_schema": {"schema": dict()} as nested} if (
+            "type" not in nested
+        ):
+            members = nested
+        case {"type": "json_object", "json_schema": dict(schema)}:
+            members = {"schema": schema}
+        case {"type": "json_object", "schema": dict(schema)}:
+            members = {"schema": schema}
         case _:
             return None
-    return {**members, "name": str(members.get("name") or "answer")}
+    return {**members, "name": str(members.get("name") or schema_name(members["schema"]))}
+
+
+def standard_format(response_format: Any) -> dict[str, Any] | None:
+    """A response format in OpenAI's form; None for one that is not understood."""
+    if members := schema_members(response_format):
+        beside = {
+            name: value
+            for name, value in response_format.items()
+            if name not in ("type", "json_schema", "schema") and name not in members
+        }
+        return {"type": "json_schema", "json_schema": members, **beside}
+    is_plain = isinstance(response_format, dict) and response_format.get("type") == "json_object"
+    return response_format if is_plain else None
+
+
+_SCHEMA_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+def schema_name(schema: Any) -> str:
+    """A name for a schema that has none: its title, if that is a name."""
+    title = schema.get("title") if isinstance(schema, dict) else None
+    return title if isinstance(title, str) and _SCHEMA_NAME.fullmatch(title) else "answer"

@@ -47,7 +47,6 @@ class AnthropicWriter(AnswerWriter):
     """Writes one message."""
 
     dialect: ClassVar[str] = "anthropic"
-    _stop_reason: str | None = None
     _arguments: ObjectArguments | None = None  # of the open call
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
@@ -119,13 +118,13 @@ class AnthropicWriter(AnswerWriter):
             self._send("content_block_stop", index=index)
 
     def finish(self, response: Response) -> None:
-        self._stop_reason = stop_reason(response) or "end_turn"
-        end = {"stop_reason": self._stop_reason, "stop_sequence": None}
+        self.word = stop_reason(response) or "end_turn"
+        end = {"stop_reason": self.word, "stop_sequence": None}
         self._send("message_delta", delta=end, usage=self._usage())
         self._send("message_stop")
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._stop_reason = stop_reason(response)
+        self.word = stop_reason(response)
         self.send(write_error(refusal), "error")
 
     def ping(self) -> Frame:
@@ -133,7 +132,7 @@ class AnthropicWriter(AnswerWriter):
 
     def body(self) -> dict[str, Any]:
         message = self._message(self._content)
-        return {**message, "stop_reason": self._stop_reason, "usage": self._usage()}
+        return {**message, "stop_reason": self.word, "usage": self._usage()}
 
     # ---- blocks --------------------------------------------------------------------------------
 

@@ -66,6 +66,8 @@ class AnthropicReader(Reader):
             handle(self, event)
         elif name == "error" or "error" in event:
             self.fail(event)
+        else:
+            self.skip(kind or name)
 
     def _read_whole(self, message: dict[str, Any]) -> None:
         self._start(message)
@@ -173,6 +175,8 @@ class AnthropicReader(Reader):
                 self.add(slot, text)
             elif text is not None:
                 self.odd(text, _LENGTHEN[kind])
+            else:
+                self._update(slot, delta)
         elif kind == "signature_delta":
             slot.block["signature"] = delta.get("signature")
         elif kind == "input_json_delta":
@@ -181,8 +185,11 @@ class AnthropicReader(Reader):
             citations = slot.block.get("citations")
             slot.block["citations"] = [*as_list(citations), delta.get("citation")]
         else:
-            # Unknown deltas are members of an unknown block: the last of each is kept.
-            slot.block.update({key: value for key, value in delta.items() if key != "type"})
+            self._update(slot, delta)
+
+    def _update(self, slot: Slot, delta: dict[str, Any]) -> None:
+        """Takes an unknown delta as members of an unknown block: the last of each is kept."""
+        slot.block.update({key: value for key, value in delta.items() if key != "type"})
 
     def _begin(self, index: Any, kind: Any) -> Slot | None:
         """Opens the block of a delta whose start is missing; None if the delta does not show the type of its block."""

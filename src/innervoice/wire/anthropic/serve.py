@@ -32,6 +32,7 @@ from innervoice.wire.serve import (
     with_role,
     without,
 )
+from innervoice.wire.write import standard_format
 
 __all__ = [
     "NO_MODEL",
@@ -80,9 +81,14 @@ def read_request(body: dict[str, Any]) -> Request:
         messages = _CONTENT.system(body.get("system")) + messages
     options["reasoning"], beside = claude_setting(body, elsewhere)
     form = as_dict(beside["output_config"].get("format"))
-    if form.get("type") == "json_schema":
-        options["response_format"] = schema_format(form.get("schema"))
+    if form.keys() == {"type", "schema"} and form["type"] == "json_schema":
+        options["response_format"] = schema_format(form["schema"])
         beside["output_config"] = without(beside["output_config"], "format")
+    else:
+        # One with further members, and one in the older place, are sent back as they are.
+        form = form or as_dict(body.get("output_format"))
+        if form.get("type") == "json_schema" and "schema" in form:
+            elsewhere["response_format"] = (None, standard_format(form))
     rest = {name: members for name, members in beside.items() if members}
     read |= beside.keys() - rest.keys()
     return request_of({**body, **rest}, "anthropic", messages, options, read, elsewhere=elsewhere)
@@ -112,7 +118,10 @@ def _message(message: dict[str, Any]) -> Message:
     content, role = message.get("content"), message.get("role")
     if role == "assistant":
         blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        return assistant_turn(AnthropicReader(Context()), {"type": "message", "content": blocks})
+        answer = {"type": "message", "content": blocks}
+        return assistant_turn(
+            AnthropicReader(Context()), answer, without(message, "role", "content")
+        )
     parts: list[Part] = []
     for block in content if isinstance(content, list) else [content] if content else []:
         match block:
@@ -176,7 +185,10 @@ def write_stream_error(refusal: Refusal) -> Frame:
 
 
 def stop_reason(answer: Response) -> str | None:
-    return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
+    usual = _WORDS.get(answer.finish_reason)
+    if answer.tool_calls and usual == "end_turn" and answer.finish_reason != "stop":
+        usual = "tool_use"  # the API has no word for this end, and clients run calls only after this one
+    return own_word(answer, _DIALECT) or usual
 
 
 def counted_input(usage: Usage) -> dict[str, Any]:

@@ -8,17 +8,15 @@ from typing import Any
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
-from innervoice.wire.anthropic import DIALECT
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.media import PICTURES, Accepts, Types, kind_of, media_of
 from innervoice.wire.write import (
     block_of,
-    function_members,
     input_of,
     json_schema,
-    marked,
     split_system,
     turns_of,
+    with_members,
 )
 
 __all__ = [
@@ -87,14 +85,14 @@ def write_part(part: Part) -> Any:
         case _ if isinstance(block, dict):
             return block
         case Text():
-            return marked({"type": "text", "text": part.text}, part) if part.text else None
+            return with_members({"type": "text", "text": part.text}, part) if part.text else None
         case ToolCall():
             call = {"type": "tool_use", "id": part.id, "name": part.name, "input": input_of(part)}
-            return marked(call, part)
+            return with_members(call, part)
         case ToolResult():
-            return marked(_result(part), part)
+            return with_members(_result(part), part)
         case Media():
-            return marked(write_media(part), part)
+            return with_members(write_media(part), part)
         case Thinking():
             return None
 
@@ -118,9 +116,7 @@ def _tool(tool: Tool) -> Any:
         "input_schema": tool.parameters or {"type": "object"},
     }
     return {
-        key: value
-        for key, value in {**tool_block, **function_members(tool, DIALECT)}.items()
-        if value is not None
+        key: value for key, value in {**tool_block, **tool.members}.items() if value is not None
     }
 
 

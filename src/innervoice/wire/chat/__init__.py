@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Code, Dialect
+from innervoice.wire.dialect import CACHE_BREAKPOINT, OPENAI_SETTINGS, Code, Dialect
 from innervoice.wire.json_access import parsed
 
 __all__ = ["DIALECT", "turn_of"]
@@ -47,7 +47,17 @@ DIALECT = Dialect(
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     free_form_hosts=("openai", "azure"),
-    places={name: (name,) for name in ("seed", "presence_penalty", "frequency_penalty")},
+    places={
+        name: (name,)
+        for name in ("seed", "presence_penalty", "frequency_penalty", "verbosity", *OPENAI_SETTINGS)
+    },
+    part_places={
+        "text": CACHE_BREAKPOINT,
+        "image": {"detail": ("image_url", "detail"), **CACHE_BREAKPOINT},
+        "document": CACHE_BREAKPOINT,
+    },
+    message_members=frozenset({"prefix"}),
+    format_members=frozenset({"name", "description", "strict"}),
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
     path="/chat/completions",

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NamedTuple
 from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
-from innervoice.canon.response import Response
+from innervoice.canon.response import FinishReason, Response
 from innervoice.wire.answer import AnswerHead, FieldWriter, Seal
 from innervoice.wire.chat.read import write_usage
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, TEXTS
@@ -199,13 +199,14 @@ class ChatWriter(FieldWriter):
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Field("reasoning_content")
     """The field for reasoning that came in another dialect."""
+    has_refusals: ClassVar[bool] = True
+    """Whether a message has a member for a text that is a refusal."""
     sends_lists: ClassVar[bool] = False
     """Whether the content may be a list of chunks whatever the parts are, so that texts stay separate."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
         self._response = Response()
-        self._word: str | None = None
         self._shapes: dict[int, Shape] = {}
         self._parts: dict[int, list[Part]] = {}  # as the whole message has them, by number
         self._calls: dict[int, _OpenCall] = {}
@@ -229,7 +230,7 @@ class ChatWriter(FieldWriter):
 
     def say(self, number: int, kind: str, text: str) -> None:
         shape = self._shapes[number]
-        if self.is_refused and kind == "text":
+        if self.is_refused and kind == "text" and self.has_refusals:
             self.send_delta({"refusal": text})
         elif isinstance(shape, Field) and not self._before and not self.sends_lists:
             self.send_piece(shape.names, text, lambda text: (self._chunk(shape.add(text)), None))
@@ -343,16 +344,23 @@ class ChatWriter(FieldWriter):
         self._response = response
         if rest := self._members(response):
             self.send_delta(rest)
-        self._word = word_of(response, self.dialect, self.words)
-        self.send({**self._head(), **self._choice({}, self._word)})
+        self.word = word_of(response, self.dialect, self.words)
+        if response.finish_reason == "refusal" and self.ended_as(response) == "stop":
+            self.word = "content_filter"  # its text came as content, or there is none
+        self.send({**self._head(), **self._choice({}, self.word)})
         if self.head.choice:
             return
         if usage := write_usage(self.usage):
             self.send({**self._head(), "choices": [], "usage": usage})
         self._frames.append(DONE)
 
+    def ended_as(self, response: Response) -> FinishReason:
+        fields = [shape.names for shape in self._shapes.values() if isinstance(shape, Field)]
+        is_marked = ("refusal",) in fields or (self.is_refused and bool(self.text))
+        return "refusal" if self.has_refusals and is_marked else super().ended_as(response)
+
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._response, self._word = response, "error"
+        self._response, self.word = response, "error"
         self.send({**self._head(), **self._choice({}, "error"), **write_error(refusal)})
         self._frames.append(DONE)
 

@@ -57,6 +57,8 @@ class ChatReader(Reader):
             self.id = as_text(chunk.get("id")) or self.id
         if chunk.get("model") != self.model:
             self.model = as_text(chunk.get("model")) or self.model
+        if _STEPS in chunk or (not has_choices and "response" in chunk):
+            self._read_beside(chunk)
         for position, choice in enumerate(as_list(chunk.get("choices"))):
             members = as_dict(choice)
             index = as_count(members.get("index"))
@@ -65,9 +67,14 @@ class ChatReader(Reader):
             else:
                 other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
-        if not has_choices and "response" in chunk:
-            self._read_cloudflare(chunk)
         self._use(chunk)
+
+    def _read_beside(self, chunk: dict[str, Any]) -> None:
+        """Reads what stands next to the choices, or in their place."""
+        if steps := chunk.get(_STEPS):
+            self._read_steps(steps)
+        if "choices" not in chunk and "response" in chunk:
+            self._read_cloudflare(chunk)
 
     def _read_cloudflare(self, chunk: dict[str, Any]) -> None:
         answer = chunk["response"]
@@ -157,15 +164,19 @@ class ChatReader(Reader):
             )
 
     def _read_steps(self, steps: Any) -> None:
-        """The steps of Perplexity's search: the thoughts are reasoning, and the whole list is kept with the message."""
-        for step in as_list(steps):
+        """The steps of Perplexity's search: the thoughts are reasoning, and the whole list is kept with the message. A stream may repeat them."""
+        before = as_list(self.message_block.get(_STEPS))
+        new = [step for step in as_list(steps) if step not in before]
+        for step in new:
             if thought := as_text(as_dict(step).get("thought")):
                 self.whole(Thinking(thought, "summary", origin=self.origin()))
-        self.message_block[_STEPS] = [*as_list(self.message_block.get(_STEPS)), *as_list(steps)]
+        self.message_block[_STEPS] = [*before, *new]
 
     def _keep(self, rest: dict[str, Any]) -> None:
         """Keeps the members of the message besides its parts, to be sent back."""
-        self.message_block.update(rest)
+        # The last delta may repeat a member with nothing in it.
+        block = self.message_block
+        block.update({key: item for key, item in rest.items() if item != "" or key not in block})
         if as_dict(as_dict(rest.get("extra_content")).get("google")).get("thought_signature"):
             self.message_seals = (_GOOGLE,)
 

@@ -174,6 +174,8 @@ def write_answer(answer: Response) -> dict[str, Any]:
         message["content"] = None
     _mirror_details(message)
     word = word_of(answer, _DIALECT, WORDS)
+    if answer.finish_reason == "refusal" and not refused and word == "stop":
+        word = "content_filter"  # a refusal without a text has no other member
     return completion(answer, message, word, write_usage(answer.usage))
 
 

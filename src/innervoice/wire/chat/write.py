@@ -17,7 +17,6 @@ from innervoice.canon.parts import (
     is_inline,
 )
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.chat import DIALECT
 from innervoice.wire.chat.reasoning import DETAILS
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.media import (
@@ -31,10 +30,11 @@ from innervoice.wire.media import (
 )
 from innervoice.wire.write import (
     block_of,
-    function_members,
-    marked,
+    message_members,
+    nested_tool,
     schema_members,
     wholes,
+    with_members,
 )
 
 __all__ = [
@@ -107,7 +107,7 @@ def read_media(block: dict[str, Any], dialect: str = "openai-chat") -> Media | N
 WriteFile: TypeAlias = Callable[[Media], dict[str, Any]]
 
 _SENT_BACK = (DETAILS, "extra_content", "prefix")
-"""Members of a message, besides its parts, that are sent back."""
+"""Members of an answer, besides its parts, that are sent back."""
 _ENTRY = {"text", "summary", "signature", "data"}
 """Members that only an entry of the details has, even where a host sends no type."""
 
@@ -137,9 +137,15 @@ def write(
     if request.parallel_tool_calls is not None and request.tools:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
-        members = schema_members(request.response_format)
-        nested = {"type": "json_schema", "json_schema": members}
-        body["response_format"] = nested if members else request.response_format
+        form = request.response_format
+        members = schema_members(form)
+        if (
+            members
+            and form["type"] == "json_schema"
+            and "name" not in as_dict(form.get("json_schema"))
+        ):
+            form = {"type": "json_schema", "json_schema": members}
+        body["response_format"] = form
     if request.stream:
         body["stream"] = True
         body["stream_options"] = {"include_usage": True}
@@ -166,7 +172,7 @@ def write_message(message: Message, write_file: WriteFile = write_media) -> list
 def _result(part: ToolResult, write_file: WriteFile) -> Any:
     if isinstance(part.content, str):
         plain = {"type": "text", "text": part.content}
-        return [block] if (block := marked(plain, part)) is not plain else part.content
+        return [block] if (block := with_members(plain, part)) is not plain else part.content
     return _content(list(part.content), write_file)
 
 
@@ -188,7 +194,8 @@ def write_assistant(message: Message) -> dict[str, Any]:
     calls_written = [write_call(part) for part in parts if isinstance(part, ToolCall)]
     if calls_written:
         written["tool_calls"] = calls_written
-    written.update({name: received[name] for name in _SENT_BACK if name in received})
+    names = message_members(message).keys() - {"content"} or _SENT_BACK
+    written.update({name: received[name] for name in received if name in names})
     return written
 
 
@@ -256,9 +263,9 @@ def _content(parts: list[Part], write_file: WriteFile) -> Any:
         match part:
             case Text():
                 plain = {"type": "text", "text": part.text}
-                chunks.append(block_of(part) or marked(plain, part))
+                chunks.append(block_of(part) or with_members(plain, part))
             case Media():
-                chunks.append(block_of(part) or marked(write_file(part), part))
+                chunks.append(block_of(part) or with_members(write_file(part), part))
             case Opaque():
                 chunks.append(part.value)
             case _:
@@ -269,16 +276,8 @@ def _content(parts: list[Part], write_file: WriteFile) -> Any:
 def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
-    function = {
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters,
-        **function_members(tool, DIALECT),
-    }
-    return {
-        "type": "function",
-        "function": {key: value for key, value in function.items() if value is not None},
-    }
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", **nested_tool(tool, "function", function)}
 
 
 def _choice(choice: Any) -> Any:

@@ -29,7 +29,6 @@ class CohereWriter(AnswerWriter):
     """Writes one response."""
 
     dialect: ClassVar[str] = "cohere"
-    _word: str | None = None
     _kind = ""  # of the part that is open
     _is_plan = False  # it is the plan that older models make before they call
     _plan = ""
@@ -91,19 +90,19 @@ class CohereWriter(AnswerWriter):
                 pass
 
     def finish(self, response: Response) -> None:
-        self._word = finish_word(response)
+        self.word = finish_word(response)
         origin = response.origin
         if origin and origin.dialect == self.dialect:
             self._members = as_dict(origin.block)
         for index, citation in enumerate(as_list(self._members.get("citations"))):
             self._send_message("citation-start", index, citations=citation)
             self._send("citation-end", index=index)
-        delta = {"finish_reason": self._word, "usage": counted(self.usage)}
+        delta = {"finish_reason": self.word, "usage": counted(self.usage)}
         self._send("message-end", delta={name: value for name, value in delta.items() if value})
         self._frames.append(Frame(b"[DONE]"))
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._word = finish_word(response)
+        self.word = finish_word(response)
         self._frames += [write_stream_error(refusal), Frame(b"[DONE]")]
 
     def body(self) -> dict[str, Any]:
@@ -115,7 +114,7 @@ class CohereWriter(AnswerWriter):
         if self._calls:
             message["tool_calls"] = self._calls
         message.update(self._members)
-        body = {"id": self.head.id, "finish_reason": self._word, "message": message}
+        body = {"id": self.head.id, "finish_reason": self.word, "message": message}
         usage = counted(self.usage)
         return {**body, "usage": usage} if usage else body
 

@@ -41,6 +41,8 @@ class CohereReader(Reader):
             _EVENTS[kind](self, index, event)
         elif "error" in event:
             self.fail(event)
+        else:
+            self.skip(kind)
 
     def _start_message(self, _: Any, event: dict[str, Any]) -> None:
         self.id = as_text(event.get("id")) or self.id

@@ -29,6 +29,8 @@ from innervoice.wire.serve import (
     own_word,
     request_of,
     schema_format,
+    with_role,
+    without,
 )
 
 __all__ = [
@@ -55,6 +57,8 @@ def _read_block(block: dict[str, Any]) -> Part | None:
 
 
 _CONTENT = UserContent("cohere", _read_block)
+_TURN = ("role", "content", "tool_calls", "tool_plan", "citations")
+"""What the reader of answers reads of a message."""
 _OPTIONS = ("max_tokens", "temperature", "tools", "stream", "response_format")
 
 
@@ -63,7 +67,7 @@ def read_request(body: dict[str, Any]) -> Request:
     messages = [_message(message) for message in checked_messages(body.get("messages"), "messages")]
     options = {name: body.get(name) for name in _OPTIONS}
     form = as_dict(body.get("response_format"))
-    if "schema" in form:
+    if form.keys() == {"type", "schema"}:
         options["response_format"] = schema_format(form["schema"])
     options["top_p"], options["stop"] = body.get("p"), body.get("stop_sequences")
     read = {"model", "messages", "p", "stop_sequences", *_OPTIONS}
@@ -89,14 +93,14 @@ def read_request(body: dict[str, Any]) -> Request:
 def _message(message: dict[str, Any]) -> Message:
     role = message.get("role")
     if role == "assistant":
-        return assistant_turn(
-            CohereReader(Context()), {"message": message, "finish_reason": "COMPLETE"}
-        )
+        answer = {"message": message, "finish_reason": "COMPLETE"}
+        return assistant_turn(CohereReader(Context()), answer, without(message, *_TURN))
+    beside = without(message, "role", "content", "tool_call_id")
     if role == "tool":
         result = _CONTENT.result(message.get("tool_call_id"), message.get("content"))
-        return Message("tool", (result,))
+        return with_role("tool", (result,), "cohere", beside)
     parts = _CONTENT.parts(message.get("content"))
-    return Message("system" if role == "system" else "user", parts)
+    return with_role("system" if role == "system" else "user", parts, "cohere", beside)
 
 
 # ---- How an answer of Cohere's chat API ends: its reasons, its counts, and its errors.

@@ -12,7 +12,10 @@ from innervoice.wire.media import PICTURES, Accepts, Types, data_url, media_of_u
 from innervoice.wire.write import (
     block_of,
     json_schema,
+    message_members,
+    nested_tool,
     wholes,
+    with_members,
 )
 
 __all__ = [
@@ -48,8 +51,11 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
         )
     if request.response_format is not None:
         schema = json_schema(request.response_format)
+        is_own = as_dict(request.response_format).get("type") == "json_object"
         body["response_format"] = (
-            {"type": "json_object", "schema": schema[1]} if schema else request.response_format
+            {"type": "json_object", "schema": schema[1]}
+            if schema and not is_own
+            else request.response_format
         )
     if request.stream:
         body["stream"] = True
@@ -57,21 +63,24 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def _message(message: Message) -> list[dict[str, Any]]:
+    rest = message_members(message)
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     written: list[dict[str, Any]] = [
-        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part)} for part in results
+        {"role": "tool", "tool_call_id": part.call_id, "content": _result(part), **rest}
+        for part in results
     ]
     others = [part for part in message.parts if not isinstance(part, ToolResult)]
     if message.role == "assistant":
-        return [*written, write_assistant(message)]
+        return [*written, {**write_assistant(message), **rest}]
     if others:
         role = "user" if message.role == "tool" else message.role
-        plain = len(others) == 1 and isinstance(others[0], Text)
+        plain = len(others) == 1 and isinstance(others[0], Text) and block_of(others[0]) is None
         text: Any = others[0].text if isinstance(others[0], Text) else ""
         written.append(
             {
                 "role": role,
                 "content": text if plain else [chunk for part in others if (chunk := _chunk(part))],
+                **rest,
             }
         )
     return written
@@ -107,12 +116,15 @@ def _chunk(part: Part) -> Any:
         case Text():
             return block or ({"type": "text", "text": part.text} if part.text else None)
         case Media():
-            return block or write_media(part)
+            return block or with_members(write_media(part), part)
         case _:
             return None
 
 
 def _call(part: ToolCall) -> dict[str, Any]:
+    block = block_of(part)
+    if isinstance(block, dict) and "function" in block:
+        return {**block, "id": part.id}
     return {
         "id": part.id,
         "type": "function",
@@ -124,10 +136,7 @@ def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {
-        "type": "function",
-        "function": {key: value for key, value in function.items() if value is not None},
-    }
+    return {"type": "function", **nested_tool(tool, "function", function)}
 
 
 # ---- Files in Cohere's chat API: images, by URL or data.

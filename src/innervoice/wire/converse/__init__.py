@@ -51,7 +51,11 @@ DIALECT = Dialect(
         "GET /foundation-models/{model}": "model",
     },
     cache_marks="models",
-    tool_members=frozenset({"cache_control"}),
+    tool_members=frozenset({"cache_control", "strict"}),
+    holders=("inferenceConfig", "toolConfig"),
+    part_places={
+        "document": {"context": ("document", "context"), "citations": ("document", "citations")}
+    },
     switches=("anthropic-adaptive",),
     claude_only=("additionalModelRequestFields", "anthropic_beta"),
     said_by={("additionalModelRequestFields", "thinking"): ("reasoning",)},

@@ -34,7 +34,6 @@ class ConverseWriter(AnswerWriter):
     """Writes one message."""
 
     dialect: ClassVar[str] = "bedrock-converse"
-    _stop_reason: str | None = None
     _kind = ""  # of the part that is open
     _is_empty = True  # no delta of it was sent
     _arguments: ObjectArguments  # of the open call
@@ -84,21 +83,21 @@ class ConverseWriter(AnswerWriter):
             self.end(-1, part.replace(text="", form="hidden"))
 
     def finish(self, response: Response) -> None:
-        self._stop_reason = stop_reason(response) or "end_turn"
+        self.word = stop_reason(response) or "end_turn"
         origin = response.origin
         received = as_dict(origin.block) if origin and origin.dialect == self.dialect else {}
         self._more = {name: value for name, value in received.items() if name == MORE_FIELDS}
-        self._send("messageStop", stopReason=self._stop_reason, **self._more)
+        self._send("messageStop", stopReason=self.word, **self._more)
         self._send("metadata", usage=counted(self.usage), metrics=METRICS)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._stop_reason = stop_reason(response)
+        self.word = stop_reason(response)
         self._frames.append(write_stream_error(refusal))
 
     def body(self) -> dict[str, Any]:
         return {
             "output": {"message": {"role": "assistant", "content": self._content}},
-            "stopReason": self._stop_reason,
+            "stopReason": self.word,
             **self._more,
             "usage": counted(self.usage),
             "metrics": METRICS,

@@ -29,6 +29,7 @@ from innervoice.wire.serve import (
     own_word,
     request_of,
     setting_of,
+    with_role,
     without,
 )
 
@@ -48,11 +49,14 @@ __all__ = [
 
 
 def _read_block(block: dict[str, Any]) -> Part | None:
-    """A file, a result that is JSON and not text, or text for a guardrail."""
+    """A file, a result that is JSON and not text, the texts of a search result, or text for a guardrail."""
     if set(block) == {"json"}:
         origin = Origin(dialect="bedrock-converse", block=block)
         return Text(dump_json(block["json"]).decode(), origin=origin)
     match block:
+        case {"searchResult": {"content": list(pieces)}}:
+            texts = [text for piece in pieces if (text := as_text(as_dict(piece).get("text")))]
+            return Text("\n\n".join(texts), origin=Origin(dialect="bedrock-converse", block=block))
         case {"guardContent": {"text": {"text": str(text)}}}:
             return Text(text, origin=Origin(dialect="bedrock-converse", block=block))
         case _:
@@ -131,21 +135,22 @@ def _choice(choice: Any) -> str | None:
 
 
 def _message(message: dict[str, Any]) -> Message:
+    beside = without(message, "role", "content")
     if message.get("role") == "assistant":
-        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}})
+        return assistant_turn(ConverseReader(Context()), {"output": {"message": message}}, beside)
     parts: list[Part] = []
     content = message.get("content")
     for block in [content] if isinstance(content, str) else as_list(content):
         match block:
             case {"toolResult": {"toolUseId": call_id, **rest}}:
-                more = block if rest.keys() - {"content", "status"} else None
+                more = block if rest.keys() - {"content", "status"} or len(block) > 1 else None
                 failed = rest.get("status") == "error"
                 parts.append(
                     _CONTENT.result(call_id, rest.get("content"), error=failed, block=more)
                 )
             case _:
                 parts.append(_CONTENT.part(block))
-    return Message("user", tuple(parts))
+    return with_role("user", tuple(parts), "bedrock-converse", beside)
 
 
 # ---- How an answer of Bedrock's Converse ends: its reasons, its counts, and its errors.
@@ -211,7 +216,10 @@ def write_stream_error(refusal: Refusal) -> Frame:
 
 
 def stop_reason(answer: Response) -> str | None:
-    return own_word(answer, _DIALECT) or _WORDS.get(answer.finish_reason)
+    usual = _WORDS.get(answer.finish_reason)
+    if answer.tool_calls and usual == "end_turn" and answer.finish_reason != "stop":
+        usual = "tool_use"  # the API has no word for this end, and clients run calls only after this one
+    return own_word(answer, _DIALECT) or usual
 
 
 def counted(usage: Usage) -> dict[str, int]:

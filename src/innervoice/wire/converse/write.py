@@ -11,7 +11,14 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResu
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.media import PICTURES, Accepts, Types, kind_of, media_of, type_of
-from innervoice.wire.write import block_of, input_of, split_system, turns_of
+from innervoice.wire.write import (
+    block_of,
+    input_of,
+    merged,
+    nested_tool,
+    split_system,
+    turns_of,
+)
 
 __all__ = ["ACCEPTS", "IN_RESULTS", "TYPES", "read_media", "write", "write_media", "write_part"]
 
@@ -72,7 +79,7 @@ def write_part(part: Part) -> Any:
         case ToolResult():
             return {"toolResult": _result(part)}
         case Media():
-            return write_media(part)
+            return merged(write_media(part), part.origin.members if part.origin else None)
         case _:
             return None
 
@@ -102,7 +109,8 @@ def _tool(tool: Tool) -> Any:
         "description": tool.description,
         "inputSchema": {"json": tool.parameters or {"type": "object"}},
     }
-    return {"toolSpec": {key: value for key, value in block.items() if value is not None}}
+    members = {name: value for name, value in tool.members.items() if name != "cache_control"}
+    return nested_tool(tool.replace(members=members), "toolSpec", block)
 
 
 def _choice(choice: Any) -> Any:

@@ -32,7 +32,6 @@ class GeminiWriter(AnswerWriter):
     """Writes one response."""
 
     dialect: ClassVar[str] = "gemini"
-    _word: str | None = None
     _kind = ""  # of the part that is open
     _is_pieces = False  # and it comes in pieces
     _is_first = True  # nothing of it was sent
@@ -92,7 +91,7 @@ class GeminiWriter(AnswerWriter):
             self._send([sealed])
 
     def finish(self, response: Response) -> None:
-        self._word = finish_word(response) or "STOP"
+        self.word = finish_word(response) or "STOP"
         origin = response.origin
         if origin and origin.dialect == self.dialect:
             received = as_dict(origin.block)
@@ -101,7 +100,7 @@ class GeminiWriter(AnswerWriter):
         self.send(self._response([{"text": ""}] if self._parts else [], last=True))
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._word = finish_word(response)
+        self.word = finish_word(response)
         self._frames.append(write_stream_error(refusal))
 
     def body(self) -> dict[str, Any]:
@@ -139,8 +138,8 @@ class GeminiWriter(AnswerWriter):
         content: dict[str, Any] = {"parts": parts, "role": "model"} if parts else {"role": "model"}
         candidate: dict[str, Any] = {"content": content, "index": self.head.choice}
         response: dict[str, Any] = {"candidates": [candidate]}
-        if last and self._word:
-            candidate.update(finishReason=self._word, **self._sources)
+        if last and self.word:
+            candidate.update(finishReason=self.word, **self._sources)
         if last and not self.head.choice and (usage := counted(self.usage)):
             response["usageMetadata"] = usage
         if self.head.model:

@@ -33,6 +33,7 @@ from innervoice.wire.serve import (
     request_of,
     schema_format,
     setting_of,
+    with_role,
     without,
 )
 
@@ -57,6 +58,7 @@ _THINKING = ("includeThoughts", "thinkingLevel", "thinkingBudget")
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body, in either spelling; the model's name is in the path, not here."""
     body = camel_case(body)
+    system = body.get("systemInstruction")
     messages: list[Message] = []
     calls = OpenCalls()
     for content in checked_messages(_contents(body.get("contents")), "contents"):
@@ -96,7 +98,11 @@ def read_request(body: dict[str, Any]) -> Request:
             config["thinkingConfig"] = left
     read = {"contents", "model", "systemInstruction"}
     read |= {"tools"} if isinstance(body.get("tools"), list) else set()
-    text, blocks = _system(body.get("systemInstruction"))
+    instruction = without(as_dict(body.get("systemInstruction")), "role", "parts", "text")
+    if instruction:
+        read.discard("systemInstruction")
+        body = {**body, "systemInstruction": instruction}
+    text, blocks = _system(system)
     options["system"] = text
     messages = blocks + messages
     choice = _choice(body.get("toolConfig"))
@@ -162,9 +168,10 @@ def _nearest_choice(config: Any) -> str | None:
 
 
 def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
+    beside = without(content, "role", "parts")
     if content.get("role") == "model":
         answer = {"candidates": [{"content": content, "finishReason": "STOP"}]}
-        return assistant_turn(GeminiReader(Context()), answer)
+        return assistant_turn(GeminiReader(Context()), answer, beside)
     held = content.get("parts")
     parts: list[Part] = []
     for part in held if isinstance(held, list) else [held] if held else []:
@@ -176,7 +183,7 @@ def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
             parts.append(_result(call_id, response, part))
         else:
             parts.append(_CONTENT.part(part))
-    return Message("user", tuple(parts))
+    return with_role("user", tuple(parts), "gemini", beside)
 
 
 def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:

@@ -8,13 +8,11 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
-from innervoice.wire.gemini import DIALECT
 from innervoice.wire.json_access import as_dict, parsed
 from innervoice.wire.media import Accepts, Types, media_of
 from innervoice.wire.write import (
     block_of,
     call_names,
-    function_members,
     input_of,
     json_schema,
     result_text,
@@ -136,7 +134,7 @@ def _declaration(tool: Tool) -> dict[str, Any]:
         "name": tool.name,
         "description": tool.description,
         "parametersJsonSchema": tool.parameters,
-        **function_members(tool, DIALECT),
+        **tool.members,
     }
     return {key: value for key, value in declaration.items() if value is not None}
 

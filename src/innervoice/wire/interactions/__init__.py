@@ -56,6 +56,7 @@ DIALECT = Dialect(
     system_apart=True,
     limit="max_output_tokens",
     lacks=("parallel_tool_calls",),
+    files_in_turns=True,
     flags_errors=True,
     joins_turns=True,
     last_mark=b"[DONE]",

@@ -47,7 +47,7 @@ class InteractionsWriter(AnswerWriter):
         self._open: dict[str, Any] | None = None  # the step that is open
         self._pieces: list[str] = []
         self._arguments: ObjectArguments | None = None
-        self._status = "in_progress"
+        self.word = "in_progress"
         self._more: dict[str, Any] = {}  # what the interaction has beside its steps
 
     def start(self) -> None:
@@ -245,14 +245,14 @@ class InteractionsWriter(AnswerWriter):
         self._end_step()
         if response.finish_reason == "error" and response.status in ("answered", "tool_calls"):
             response = response.replace(finish_reason=None)  # "failed" would take the answer back
-        self._status = status_of(response)
+        self.word = status_of(response)
         origin = response.origin
         if origin and origin.dialect == self.dialect:
             received = as_dict(origin.block)
             self._more = (
                 {_CONTINUATION: received[_CONTINUATION]} if _CONTINUATION in received else {}
             )
-        if self._status == "failed" and response.error:
+        if self.word == "failed" and response.error:
             refusal = Refusal(text=response.error.message or "", status=500)
             self._more["errors"] = [error_of(refusal.replace(code=response.error.code))]
         whole = self._interaction()
@@ -262,7 +262,7 @@ class InteractionsWriter(AnswerWriter):
 
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._end_step()
-        self._status = "failed"
+        self.word = "failed"
         self._more = {"errors": [error_of(refusal)]}
         self._frames.extend((write_stream_error(refusal), DONE))
 
@@ -287,8 +287,8 @@ class InteractionsWriter(AnswerWriter):
         return joined
 
     def _interaction(self) -> dict[str, Any]:
-        interaction: dict[str, Any] = {"id": self.head.id, "status": self._status}
-        if self._status != "in_progress":
+        interaction: dict[str, Any] = {"id": self.head.id, "status": self.word}
+        if self.word != "in_progress":
             if (usage := counted(self.usage)) is not None:
                 interaction["usage"] = usage
             when = self.head.created_at

@@ -9,11 +9,14 @@ Rules, after https://ai.google.dev/gemini-api/docs/streaming (read 2026-11-16), 
   3. The contents of an output are parts of their own. Text goes on until another content comes: deltas have no number of a content.
   4. The arguments of a call come as text; the call itself has no signature.
   5. Steps of tools that run on the server are kept as they are, with their own signatures, also those of unknown types.
-  6. `interaction.completed` is the end, whatever its status; it has the counts, but no steps. Thoughts are not part of the output there.
+  6. Before revision 2026-05-20 the contents of all steps were in one list, `outputs`.
+  7. `interaction.completed` is the end, whatever its status; it has the counts, but no steps. Thoughts are not part of the output there.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any, ClassVar
 
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
@@ -26,6 +29,7 @@ __all__ = ["InteractionsReader"]
 
 _RUNNING = ("in_progress", "queued")
 _PLAIN = {"type", "text"}
+_CONTENTS = ("text", *KINDS)
 _CONTINUATION = "continuation_token"
 
 
@@ -86,6 +90,8 @@ class InteractionsReader(Reader):
             self._describe(as_dict(event.get("interaction")))
         elif "steps" in event or "status" in event:
             self._describe(event)
+        else:
+            self.skip(kind)
 
     # ---- the interaction -----------------------------------------------------------------------
 
@@ -93,6 +99,8 @@ class InteractionsReader(Reader):
         self.id = as_text(interaction.get("id")) or self.id
         self.model = as_text(interaction.get("model")) or self.model
         steps = interaction.get("steps")
+        if steps is None and isinstance(outputs := interaction.get("outputs"), list):
+            steps = list(_steps_of(outputs))
         if isinstance(steps, list):
             for index, step in enumerate(steps):
                 if index not in self._steps:
@@ -346,6 +354,15 @@ class InteractionsReader(Reader):
                 self.end_call(slot, arguments, complete=complete)
             case _:
                 self.end(slot, Opaque(step.block, complete, self.origin()))
+
+
+def _steps_of(outputs: list[Any]) -> Iterator[Any]:
+    """The steps in an answer of an older revision, which has contents, thoughts and calls in one list."""
+    for is_content, group in groupby(outputs, lambda item: as_dict(item).get("type") in _CONTENTS):
+        if is_content:
+            yield {"type": "model_output", "content": list(group)}
+        else:
+            yield from group
 
 
 def _text_of(entry: Any) -> str:

@@ -28,6 +28,7 @@ from innervoice.wire.serve import (
     request_of,
     schema_format,
     setting_of,
+    with_role,
     without,
 )
 
@@ -122,6 +123,9 @@ def _take_format(
                 schema_format(schema) if schema else {"type": "json_object"}
             )
             return {"response_format"}
+        case {"type": "text", "mime_type": "application/json", **rest}:
+            form = {"type": "json_schema" if "schema" in rest else "json_object", **rest}
+            elsewhere["response_format"] = (None, form)
         case dict() as schema if body.get("response_mime_type") == _JSON:
             # The older form: the schema itself.
             elsewhere["response_format"] = (None, schema_format(schema))
@@ -161,10 +165,10 @@ def _messages(value: Any) -> list[Message]:
     messages: list[Message] = []
     turn: list[dict[str, Any]] = []
 
-    def close() -> None:
+    def close(beside: dict[str, Any] | None = None) -> None:
         if turn:
             answer = {"object": "interaction", "status": "completed", "steps": list(turn)}
-            messages.append(assistant_turn(InteractionsReader(Context()), answer))
+            messages.append(assistant_turn(InteractionsReader(Context()), answer, beside))
             turn.clear()
 
     is_other = value is not None and not isinstance(value, (str, dict, list))
@@ -173,7 +177,14 @@ def _messages(value: Any) -> list[Message]:
         match step.get("type"):
             case "user_input" | None:
                 close()
-                messages.append(Message("user", _content_parts(step.get("content"))))
+                parts = _content_parts(step.get("content"))
+                rest = without(step, "type", "content")
+                messages.append(with_role("user", parts, _DIALECT, rest))
+            case "model_output" if rest := without(step, "type", "content", "error"):
+                # A message of its own, because its members are not those of the whole turn.
+                close()
+                turn.append(step)
+                close(rest)
             case "function_result":
                 close()
                 messages.append(Message("tool", (_result(step),)))

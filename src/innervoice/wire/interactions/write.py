@@ -11,14 +11,13 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.wire.gemini.write import ACCEPTS, TYPES
-from innervoice.wire.interactions import DIALECT
 from innervoice.wire.media import kind_of, media_of
 from innervoice.wire.write import (
     block_of,
     call_names,
-    function_members,
     input_of,
     json_schema,
+    message_members,
     split_system,
     wholes,
 )
@@ -73,6 +72,7 @@ def _steps(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
     """The steps of a message. Contents that came in one step, or from one user, are one step again."""
     is_model = message.role == "assistant"
     kind = "model_output" if is_model else "user_input"
+    rest = message_members(message)
     steps: list[dict[str, Any]] = []
     item: str | None = None
     for part in wholes(message.parts):
@@ -86,7 +86,7 @@ def _steps(message: Message, names: dict[str, str]) -> list[dict[str, Any]]:
             continue
         came_in = (part.origin.item if part.origin else None) or "" if is_model else "user"
         if item is None or item != came_in:
-            steps.append({"type": kind, "content": []})
+            steps.append({"type": kind, "content": [], **rest})
             item = came_in
         steps[-1]["content"].append(content)
     return steps
@@ -150,7 +150,7 @@ def _tool(tool: Tool) -> Any:
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
-        **function_members(tool, DIALECT),
+        **tool.members,
     }
     return {key: value for key, value in block.items() if value is not None}
 

@@ -28,8 +28,21 @@ DIALECT = Dialect(
     schema_if_strict=True,
     places={
         "seed": ("random_seed",),
-        **{name: (name,) for name in ("top_k", "presence_penalty", "frequency_penalty")},
+        **{
+            name: (name,)
+            for name in (
+                "top_k",
+                "presence_penalty",
+                "frequency_penalty",
+                "metadata",
+                "prompt_cache_key",
+                "service_tier",
+            )
+        },
     },
+    part_places={"image": {"detail": ("image_url", "detail")}},
+    message_members=frozenset({"prefix"}),
+    format_members=frozenset({"name", "description", "strict"}),
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="mistral",
     path="/chat/completions",

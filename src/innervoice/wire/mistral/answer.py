@@ -27,6 +27,7 @@ class MistralWriter(ChatWriter):
     interleaves: ClassVar[bool] = False
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Chunk()
+    has_refusals: ClassVar[bool] = False
     sends_lists: ClassVar[bool] = True
 
     def carry(self, number: int, part: Thinking) -> None:
@@ -54,15 +55,15 @@ class MistralWriter(ChatWriter):
 
     def finish(self, response: Response) -> None:
         self._response = response
-        self._word = word_of(response, self.dialect, WORDS)
+        self.word = word_of(response, self.dialect, WORDS)
         usage = write_usage(self.usage.replace(reasoning_tokens=None))
         rest = {"content": "", **self._members(response)}
         counted = {"usage": usage} if usage else {}
-        self.send({**self._head(), **self._choice(rest, self._word), **counted})
+        self.send({**self._head(), **self._choice(rest, self.word), **counted})
         self._frames.append(DONE)
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._response, self._word = response, "error"
+        self._response, self.word = response, "error"
         self.send(write_error(refusal))
         self._frames.append(DONE)
 

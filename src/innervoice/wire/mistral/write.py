@@ -30,11 +30,9 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
 
 
 def _without_unknown(message: dict[str, Any]) -> dict[str, Any]:
-    """A message without members of other chat hosts: the developer role, names of users, cache marks."""
+    """A message without what only other chat hosts have: the developer role, cache marks."""
     role, content = message["role"], message.get("content")
     plain = {**message, "role": "system"} if role == "developer" else dict(message)
-    if role != "tool":
-        plain.pop("name", None)
     if isinstance(content, list) and any("cache_control" in as_dict(chunk) for chunk in content):
         plain["content"] = [_unmarked(chunk) for chunk in content]
     return plain

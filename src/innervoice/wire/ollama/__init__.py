@@ -44,6 +44,7 @@ DIALECT = Dialect(
     path="/api/chat",
     limit="num_predict",
     lacks=("tool_choice", "parallel_tool_calls"),
+    files_in_turns=True,
     framing=line_bytes,
     media_type="application/x-ndjson",
     streams_unasked=True,

@@ -31,7 +31,6 @@ class OllamaWriter(FieldWriter):
 
     dialect: ClassVar[str] = "ollama"
     interleaves: ClassVar[bool] = True
-    _word: str | None = None
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)
@@ -67,11 +66,11 @@ class OllamaWriter(FieldWriter):
             self.left_out(part)
 
     def finish(self, response: Response) -> None:
-        self._word = finish_word(response)
+        self.word = finish_word(response)
         self.send({**self._head(), "message": {"role": "assistant", "content": ""}, **self._end()})
 
     def fail(self, refusal: Refusal, response: Response) -> None:
-        self._word = finish_word(response)
+        self.word = finish_word(response)
         self.send(write_error(refusal))
 
     def ping(self) -> Frame:
@@ -100,4 +99,4 @@ class OllamaWriter(FieldWriter):
             "eval_count": self.usage.output_tokens,
         }
         reported = {name: count for name, count in counts.items() if count is not None}
-        return {"done": True, "done_reason": self._word, **reported}
+        return {"done": True, "done_reason": self.word, **reported}

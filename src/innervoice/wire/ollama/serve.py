@@ -7,6 +7,7 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Media, Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
@@ -27,6 +28,7 @@ from innervoice.wire.serve import (
     request_of,
     schema_format,
     with_role,
+    without,
 )
 
 __all__ = [
@@ -84,13 +86,18 @@ def _message(message: dict[str, Any], calls: OpenCalls) -> Message:
     if role == "tool":
         name = message.get("tool_name")
         call_id = message.get("tool_call_id") or calls.take(name) or name
-        names = ("tool_name", "tool_call_id")
-        rest = {key: message[key] for key in names if name and key in message}
+        read = ("role", "content", "images", *(() if name else ("tool_call_id",)))
         result = _CONTENT.result(call_id, message.get("content"))
-        return with_role("tool", (result,), "ollama", rest)
-    images = [file for image in as_list(message.get("images")) if (file := read_media(image))]
-    parts = (*_CONTENT.parts(message.get("content")), *images)
-    return Message("system" if role == "system" else "user", parts)
+        if images := _images(message):
+            result = result.replace(content=(Text(message.get("content") or ""), *images))
+        return with_role("tool", (result,), "ollama", without(message, *read))
+    parts = (*_CONTENT.parts(message.get("content")), *_images(message))
+    rest = without(message, "role", "content", "images")
+    return with_role("system" if role == "system" else "user", parts, "ollama", rest)
+
+
+def _images(message: dict[str, Any]) -> tuple[Media, ...]:
+    return tuple(file for image in as_list(message.get("images")) if (file := read_media(image)))
 
 
 # ---- How an answer of Ollama's /api/chat ends: its reasons, and its errors.

@@ -9,7 +9,15 @@ from innervoice.canon.parts import Media, Opaque, Text, Thinking, ToolCall, Tool
 from innervoice.canon.request import Request, Tool
 from innervoice.errors import UsageError
 from innervoice.wire.media import Accepts, Types
-from innervoice.wire.write import block_of, input_of, json_schema, result_text, wholes
+from innervoice.wire.write import (
+    block_of,
+    input_of,
+    json_schema,
+    message_members,
+    nested_tool,
+    result_text,
+    wholes,
+)
 
 __all__ = [
     "ACCEPTS",
@@ -54,6 +62,8 @@ def write_assistant(message: Message) -> dict[str, Any]:
 
 def _message(message: Message) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
+    members = message_members(message)
+    rest = {name: value for name, value in members.items() if name not in _NAMES}
     turn: dict[str, Any] = {
         "role": "user" if message.role == "tool" else message.role,
         "content": "",
@@ -61,9 +71,8 @@ def _message(message: Message) -> list[dict[str, Any]]:
     for part in wholes(message.parts):
         match part:
             case ToolResult():
-                written.append(
-                    {"role": "tool", **_names(message, part), "content": result_text(part)}
-                )
+                names = _names(message, part)
+                written.append({"role": "tool", **names, **_result(part), **rest})
             case Text():
                 turn["content"] += part.text
             case Thinking() if block_of(part) is not None and not is_inline(part):
@@ -79,7 +88,23 @@ def _message(message: Message) -> list[dict[str, Any]]:
                 raise UsageError("Ollama accepts only text and images as data in a user message")
             case _:
                 pass
-    return [*written, turn] if turn["content"] or len(turn) > 2 or not written else written
+    if turn["content"] or len(turn) > 2 or not written:
+        written.append({**turn, **rest})
+    return written
+
+
+def _result(part: ToolResult) -> dict[str, Any]:
+    """The content of a result, and its images next to it."""
+    if isinstance(part.content, str):
+        return {"content": part.content}
+    images = [item.data for item in part.content if isinstance(item, Media) and item.data]
+    texts = tuple(item for item in part.content if not isinstance(item, Media))
+    content = {"content": result_text(part.replace(content=texts))}
+    return {**content, "images": images} if images else content
+
+
+_NAMES = ("tool_name", "tool_call_id")
+"""Members that name the call of a result."""
 
 
 def _names(message: Message, result: ToolResult) -> dict[str, Any]:
@@ -99,10 +124,7 @@ def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {
-        "type": "function",
-        "function": {key: value for key, value in function.items() if value is not None},
-    }
+    return {"type": "function", **nested_tool(tool, "function", function)}
 
 
 # ---- Files in Ollama's chat API: images, as data, in a list next to the text.
@@ -110,7 +132,7 @@ def _tool(tool: Tool) -> Any:
 
 ACCEPTS: Accepts = {"image": ("data",)}
 TYPES: Types = {}
-IN_RESULTS = False
+IN_RESULTS = True
 
 
 def write_media(part: Media) -> Any:

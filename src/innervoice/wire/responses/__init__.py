@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from innervoice.wire.dialect import Code, Dialect
+from innervoice.wire.dialect import CACHE_BREAKPOINT, OPENAI_SETTINGS, Code, Dialect
 from innervoice.wire.json_access import as_text
 
 __all__ = ["DIALECT"]
@@ -56,6 +56,17 @@ DIALECT = Dialect(
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     free_form_hosts=("*",),
+    places={
+        "verbosity": ("text", "verbosity"),
+        **{name: (name,) for name in OPENAI_SETTINGS},
+    },
+    holders=("text", "reasoning"),
+    part_places={
+        "text": CACHE_BREAKPOINT,
+        "image": {"detail": ("detail",), **CACHE_BREAKPOINT},
+        "document": CACHE_BREAKPOINT,
+    },
+    format_members=frozenset({"name", "description", "strict"}),
     home="openai",
     path="/responses",
     history="input",

@@ -16,12 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
-from innervoice.canon.response import Failure, Response
+from innervoice.canon.response import Failure, FinishReason, Response
+from innervoice.canon.words import finish_reason_of
 from innervoice.frames.frame import Frame
 from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.serve import response_body
+from innervoice.wire.responses.serve import ending, response_body
 
 __all__ = ["ResponsesWriter"]
 
@@ -256,10 +257,37 @@ class ResponsesWriter(AnswerWriter):
         self._end_item()
         if response.finish_reason == "error" and response.status in ("answered", "tool_calls"):
             response = response.replace(finish_reason=None)  # "failed" would take the answer back
+        if response.finish_reason == "refusal" and not self._is_marked:
+            self._mark_refusal()
         self._response = response
         self._take_last_seals(response)
         body = self._body(response)
         self._send(f"response.{body['status']}", response=body)
+
+    @property
+    def _is_marked(self) -> bool:
+        """Whether an entry says that the answer is a refusal."""
+        entries = (
+            as_dict(entry) for item in self._output for entry in as_list(item.get("content"))
+        )
+        return any(entry.get("type") == "refusal" for entry in entries)
+
+    def _mark_refusal(self) -> None:
+        """Ends an answer whose text was written before it was known to be a refusal, or that has none, with an empty refusal."""
+        self._begin_item(self._new_item(Text(""), None, None))
+        self._entry = _REFUSAL
+        self._send_entry(".added", "part", self._empty_entry(_REFUSAL))
+        self._end_entry(_REFUSAL)
+        self._end_item()
+
+    def ended_as(self, response: Response) -> FinishReason:
+        status, reason = ending(self._response)
+        if status == "incomplete":
+            return finish_reason_of(reason) or "length"
+        if status in ("failed", "cancelled"):
+            return "error"
+        usual: FinishReason = "tool_calls" if response.tool_calls else "stop"
+        return "refusal" if self._is_marked else usual
 
     def _take_last_seals(self, response: Response) -> None:
         """The last event may seal an item anew, and then that seal counts."""

@@ -108,6 +108,8 @@ class ResponsesReader(Reader):
             self._describe(as_dict(event.get("response")))
         elif kind in ("keepalive", "ping"):
             self.heartbeat()
+        elif kind.endswith(".delta"):
+            self.skip(kind)
 
     # ---- items ---------------------------------------------------------------------------------
 

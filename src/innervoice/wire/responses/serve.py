@@ -122,7 +122,7 @@ def read_messages(value: Any) -> list[Message]:
             messages.append(_said(item))
         elif kind in _RESULTS:
             close()
-            more = item if item.keys() - {"type", "call_id", "output", "id", "status"} else None
+            more = item if item.keys() - {"type", "call_id", "output"} else None
             rest = {"type": kind} if kind != "function_call_output" else {}
             result = _CONTENT.result(item.get("call_id"), item.get("output"), block=more)
             messages.append(with_role("tool", (result,), "openai-responses", rest))
@@ -142,7 +142,9 @@ def read_messages(value: Any) -> list[Message]:
 
 def _said(item: dict[str, Any]) -> Message:
     role = item.get("role")
-    rest = {} if role in ("system", "user") else {"role": role}
+    rest = without(item, "role", "content")
+    if role not in ("system", "user"):
+        rest["role"] = role
     name = "system" if role in ("system", "developer") else "user"
     return with_role(name, _CONTENT.parts(item.get("content")), "openai-responses", rest)  # type: ignore[arg-type]
 

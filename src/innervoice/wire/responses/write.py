@@ -12,10 +12,9 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.rows import ModelRow
-from innervoice.wire.json_access import as_list
+from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.media import PICTURES, Accepts, Types, data_url, kind_of, media_of_url
-from innervoice.wire.responses import DIALECT
-from innervoice.wire.write import block_of, function_members, schema_members, wholes
+from innervoice.wire.write import block_of, schema_members, wholes, with_members
 
 __all__ = ["ACCEPTS", "IN_RESULTS", "TYPES", "read_media", "without_seals", "write", "write_media"]
 
@@ -42,8 +41,9 @@ def write(request: Request, model: str, limit: str) -> dict[str, Any]:
     if request.parallel_tool_calls is not None and request.tools:
         body["parallel_tool_calls"] = request.parallel_tool_calls
     if request.response_format is not None:
-        members = schema_members(request.response_format)
-        form = {"type": "json_schema", **members} if members else request.response_format
+        form = request.response_format
+        if "json_schema" in as_dict(form) and (members := schema_members(form)):
+            form = {"type": "json_schema", **members}
         body["text"] = {"format": form}
     if request.stream:
         body["stream"] = True
@@ -116,8 +116,11 @@ def _input(message: Message) -> list[dict[str, Any]]:
     rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
     for part in message.parts:
         match part:
+            case Text(origin=None):
+                content.append({"type": "input_text", "text": part.text})
             case Text():
-                content.append(block_of(part) or {"type": "input_text", "text": part.text})
+                plain = {"type": "input_text", "text": part.text}
+                content.append(block_of(part) or with_members(plain, part))
             case ToolResult() if isinstance(block_of(part), dict):
                 items.append(block_of(part))
             case ToolResult():
@@ -126,14 +129,14 @@ def _input(message: Message) -> list[dict[str, Any]]:
             case Opaque() if part.origin and part.origin.item == "input":
                 items.append(part.value)
             case Media():
-                content.append(block_of(part) or write_media(part))
+                content.append(block_of(part) or with_members(write_media(part), part))
             case Opaque():
                 content.append(part.value)
             case Thinking() | ToolCall():
                 pass
     if content:
         role = "user" if message.role == "tool" else message.role
-        items.append({"role": rest.get("role", role), "content": content})
+        items.append({"role": role, "content": content, **rest})
     return items
 
 
@@ -152,11 +155,7 @@ def _tool(tool: Tool) -> Any:
         "description": tool.description,
         "parameters": tool.parameters,
     }
-    return {
-        key: value
-        for key, value in {**made, **function_members(tool, DIALECT)}.items()
-        if value is not None
-    }
+    return {key: value for key, value in {**made, **tool.members}.items() if value is not None}
 
 
 def _choice(choice: Any) -> Any:

@@ -1,1 +1,0 @@
-"""The package of `foreign`, which old imports name."""
