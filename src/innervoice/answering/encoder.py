@@ -385,8 +385,10 @@ class AnswerEncoder:
 
     def _has_foreign_seal(self, part: OutgoingPart) -> bool:
         """Whether a part is a complete call with a seal of another dialect. Gemini signs its calls, and sends them whole."""
+        if not self._writer.is_sealing or part.is_open or not isinstance(part.part, ToolCall):
+            return False
         origin = part.part.origin
-        if part.is_open or not isinstance(part.part, ToolCall) or not origin:
+        if origin is None:
             return False
         return bool(origin.seals) and origin.dialect != self._writer.dialect
 

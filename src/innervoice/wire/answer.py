@@ -179,6 +179,11 @@ class AnswerWriter(ABC):
             block = origin.block if origin and origin.dialect == self.dialect else None
         return block if isinstance(block, dict) else None
 
+    @property
+    def is_sealing(self) -> bool:
+        """Whether clients carry something for the server that writes."""
+        return self._seal is not None
+
     def seal_of(self, part: Part) -> str | None:
         """The value for the opaque member of a part."""
         return self._seal(part) if self._seal else None
