@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Self
 
-from innervoice.emulator.core import Emulator, Reply
 from innervoice.emulator.app import EmulatorServer
+from innervoice.emulator.core import Emulator, Reply
 
 
 class StrictEmulator:

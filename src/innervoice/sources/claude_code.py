@@ -33,7 +33,7 @@ from innervoice.sources.conversation import (
     with_title,
 )
 from innervoice.sources.json_lines import first_dicts, members_at
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, broken_line
 from innervoice.sources.transcripts import (
     IN_PIECES,
     MAIN,
@@ -197,7 +197,7 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             head = members_at(text, *_HEAD)
             message = members_at(text, "message").get("message")
         except ValueError:
-            index.troubles.append(_trouble(number, line))
+            index.troubles.append(broken_line(number, line))
             continue
         kind = as_text(head.get("type")) or ""
         uuids.add(as_text(head.get("uuid")))
@@ -244,11 +244,6 @@ def _place(head: dict[str, Any]) -> str:
     """The folder and the branch, in short."""
     folder = (as_text(head.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return ", ".join(filter(None, (folder, as_text(head.get("gitBranch")))))
-
-
-def _trouble(number: int, line: bytes) -> Trouble:
-    is_cut = not line.endswith(b"\n")
-    return Trouble(number, "the file ends in the middle of this line" if is_cut else "not valid JSON")  # fmt: skip
 
 
 # ---- reading --------------------------------------------------------------------------------------------

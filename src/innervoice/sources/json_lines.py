@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.jsontext import load_json, split_members
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.reader import Data, Entry, Opened, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Trouble, broken_line
 
 __all__ = [
     "JsonLine",
@@ -54,9 +54,7 @@ def json_lines(data: Data, troubles: list[Trouble]) -> Iterator[JsonLine]:
         try:
             yield JsonLine(number, start, start + len(line), load_json(text))
         except ValueError:
-            is_cut = not line.endswith(b"\n")
-            why = "the file ends in the middle of this line" if is_cut else "not valid JSON"
-            troubles.append(Trouble(number, why))
+            troubles.append(broken_line(number, line))
 
 
 class LineLog:

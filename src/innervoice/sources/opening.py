@@ -5,11 +5,25 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from innervoice.errors import DecodeError
 from innervoice.plugins import plugin, plugin_names
+from innervoice.sources import (
+    batch_file,
+    captured,
+    claude_code,
+    codex,
+    gateway_lines,
+    gemini_cli,
+    har,
+    inspect_log,
+    litellm_log,
+    opencode,
+    otel,
+    request_log,
+    stored,
+)
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.json_lines import first_values
 from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
@@ -25,22 +39,22 @@ __all__ = [
     "reader_of",
 ]
 
-READERS: tuple[str, ...] = (
-    "request_log",
-    "gateway_lines",
-    "opencode",
-    "inspect_log",
-    "gemini_cli",
-    "codex",
-    "claude_code",
-    "otel",
-    "har",
-    "batch_file",
-    "litellm_log",
-    "stored",
-    "captured",
+READERS: tuple[Reader, ...] = (
+    request_log.READER,
+    gateway_lines.READER,
+    opencode.READER,
+    inspect_log.READER,
+    gemini_cli.READER,
+    codex.READER,
+    claude_code.READER,
+    otel.READER,
+    har.READER,
+    batch_file.READER,
+    litellm_log.READER,
+    stored.READER,
+    captured.READER,
 )
-"""The modules of the formats, in the order in which they are tried: the most specific first, those that accept nearly everything last."""
+"""The formats, in the order in which they are tried: the most specific first, those that accept nearly everything last."""
 
 _BEGINNING = 65_536
 _TOO_DEEP = "the JSON is nested too deeply"
@@ -147,7 +161,7 @@ def _reader_of(data: Data, beginning: bytes) -> Reader | None:
 def _readers() -> tuple[Reader, ...]:
     """The readers of other packages first: they are for one format each."""
     others = [plugin("sources", name) for name in plugin_names("sources")]
-    return (*others, *(import_module(f"innervoice.sources.{name}").READER for name in READERS))
+    return (*others, *READERS)
 
 
 def _kind_of(beginning: bytes) -> str:

@@ -12,7 +12,20 @@ from typing import NamedTuple
 
 from innervoice.sources.conversation import Conversation
 
-__all__ = ["NO_HINTS", "Data", "Entry", "Hints", "Opened", "Reader", "Trouble"]
+__all__ = [
+    "CUT_LINE",
+    "NO_HINTS",
+    "Data",
+    "Entry",
+    "Hints",
+    "Opened",
+    "Reader",
+    "Trouble",
+    "broken_line",
+]
+
+CUT_LINE = "the file ends in the middle of this line"
+"""What a trouble says of the last line of a file that is still written, or was cut."""
 
 
 class Hints(NamedTuple):
@@ -76,6 +89,14 @@ class Trouble(NamedTuple):
 
     line: int | None
     why: str
+
+
+def broken_line(number: int, line: bytes) -> Trouble:
+    """The trouble with a line that is not JSON; the last one may only be incomplete."""
+    is_cut = not line.endswith(b"\n")
+    return Trouble(
+        number, "the file ends in the middle of this line" if is_cut else "not valid JSON"
+    )
 
 
 class Entry(NamedTuple):

@@ -19,7 +19,7 @@ from innervoice.privacy.secrets import redacted_name
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_source
-from innervoice.sources.reader import Entry
+from innervoice.sources.reader import CUT_LINE, Entry
 from innervoice.view.places import (
     PIPED,
     Listing,
@@ -45,7 +45,6 @@ _LANES = 200
 _TROUBLES = 50
 _MOMENT = 5.0
 """Seconds after its last change in which a file may end in the middle of a line."""
-_CUT = "the file ends in the middle of this line"
 
 
 class NotOnShelfError(UsageError):
@@ -236,7 +235,7 @@ def _expected(source: Source, entry: Entry) -> int:
 
 def _troubles(source: Source, *, is_growing: bool) -> list[str]:
     """The places that could not be read, except the last line of a file that is still being written."""
-    found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == _CUT)]
+    found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == CUT_LINE)]
     troubles = [
         visible(why if line is None else f"line {line}: {why}") for line, why in found[:_TROUBLES]
     ]
