@@ -129,7 +129,7 @@ def test_a_thought_grows_by_what_was_added(tmp_path):
     content = stream(pieces)
     file.write_bytes(content[: content.index(b"a word")])
     live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    id_ = live._library.sources()["sources"][0]["first"]
     file.write_bytes(content[: len(content) // 2])
     told = live.rows(id_)
     for size in (400, 800):
@@ -146,7 +146,7 @@ def test_an_event_of_another_time_is_refused(after, tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session())
     live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    id_ = live._library.sources()["sources"][0]["first"]
     assert live.since(id_, after) is None
 
 
@@ -169,7 +169,7 @@ def test_a_file_that_is_written_anew(size, tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session(rounds=3))
     live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    id_ = live._library.sources()["sources"][0]["first"]
     listener = Listener(live.rows(id_))
     other = session("Something else", rounds=2)
     file.write_bytes(other[: int(len(other) * size)])
@@ -181,7 +181,7 @@ def test_a_file_that_cannot_be_read_for_a_while_changes_nothing(tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session())
     live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    id_ = live._library.sources()["sources"][0]["first"]
     listener = Listener(live.rows(id_))
     file.write_bytes(b"")
     assert [] == live.since(id_, listener.event)

@@ -97,17 +97,17 @@ def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | No
     system = table.column(layout.system)[row] if layout.system else None
     if isinstance(system, str) and system:
         prompt.append({"role": "system", "content": system})
-    asked = table.column(layout.prompt)[row] if layout.prompt else None
-    is_plain = isinstance(asked, str) and not asked.lstrip().startswith("[")
-    messages = None if is_plain else as_messages(asked)
+    prompt_value = table.column(layout.prompt)[row] if layout.prompt else None
+    is_plain = isinstance(prompt_value, str) and not prompt_value.lstrip().startswith("[")
+    messages = None if is_plain else as_messages(prompt_value)
     if messages:
-        prompt += map(_shown, messages)
-    elif isinstance(asked, str):
-        prompt.append({"role": "user", "content": asked})
+        prompt += map(_prompt_message, messages)
+    elif isinstance(prompt_value, str):
+        prompt.append({"role": "user", "content": prompt_value})
     return prompt or None
 
 
-def _shown(message: dict[str, Any]) -> dict[str, Any]:
+def _prompt_message(message: dict[str, Any]) -> dict[str, Any]:
     """A message in the form of the prompt column."""
     content = _content(message)
     text = content if isinstance(content, str) else _text_of(content)
@@ -149,7 +149,7 @@ def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[Ro
         if _role(message) == "assistant":
             yield _of_message(message, context, turn, list(prompt) or None)
             turn += 1
-        prompt.append(_shown(message))
+        prompt.append(_prompt_message(message))
 
 
 def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: Any) -> RowAnswer:
@@ -167,15 +167,15 @@ def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: A
     return answer._replace(text=text or "", reasoning=reasoning_field(message), calls=calls)
 
 
-def _of_blocks(message: dict[str, Any], known: RowAnswer) -> RowAnswer:
+def _of_blocks(message: dict[str, Any], answer: RowAnswer) -> RowAnswer:
     """An answer whose content is blocks, in the form of an API."""
     try:
         read = history_from([{**message, "role": "assistant"}]).messages
     except DecodeError as error:
-        return known._replace(trouble=str(error))
+        return answer._replace(trouble=str(error))
     parts = tuple(part for one in read if isinstance(one, Message) for part in one.parts)
-    return known._replace(
-        response=Response(parts=parts, ended=True, finish_reason=known.finish_reason)
+    return answer._replace(
+        response=Response(parts=parts, ended=True, finish_reason=answer.finish_reason)
     )
 
 

@@ -149,13 +149,13 @@ def with_earlier_turns(
     `counted` says that the answers of a row are turns of one conversation: then the last assistant messages in a prompt are the answers before it,
     which were already split.
     """
-    done: list[list[dict[str, Any]] | None] = []
+    split_prompts: list[list[dict[str, Any]] | None] = []
     first = 0
     for index, prompt in enumerate(prompts):
         if rows[index] != rows[first]:
             first = index
         if not prompt or not any(message["role"] == "assistant" for message in prompt):
-            done.append(prompt)
+            split_prompts.append(prompt)
             continue
         earlier = list(split[first : first + turns[index]]) if counted else []
         changed = []
@@ -164,8 +164,8 @@ def with_earlier_turns(
                 changed.append(message)
             else:
                 changed.append(_apart(message, earlier.pop() if earlier else None, splitter))
-        done.append(changed[::-1])
-    return done
+        split_prompts.append(changed[::-1])
+    return split_prompts
 
 
 def with_whole_prompts(answers: Sequence[RowAnswer]) -> list[RowAnswer]:

@@ -187,8 +187,8 @@ class RowReader:
         parts: tuple[Part, ...] = (Thinking(answer.reasoning),)
         if "inline_repeated" in split.notes:
             return (*parts, Text(split.answer or ""), *answer.calls)
-        said = self._splitter.response(answer.text or "", elsewhere=True).parts
-        return (*parts, *said, *answer.calls)
+        text_parts = self._splitter.response(answer.text or "", elsewhere=True).parts
+        return (*parts, *text_parts, *answer.calls)
 
 
 def _columns_of(response: Response, answer: RowAnswer) -> SplitText:

@@ -247,7 +247,7 @@ def _steps_and_filter(
     steps = [*steps_for(expression, steps), *steps]
     columns = [
         *schema_columns(options),
-        *finding.kept.values(),
+        *finding.passed_on.values(),
         *(name for step in steps for name in step.adds),
     ]
     return steps, parse_filter(where, columns)
@@ -363,7 +363,9 @@ def convert(
             options,
             steps=steps,
             divide=divider,
-            form=examples_form(maker, tools=bool(requests) or "tools" in finding.kept.values()),
+            form=examples_form(
+                maker, tools=bool(requests) or "tools" in finding.passed_on.values()
+            ),
             format=format,
             settings={**_divided_settings(divider), "requests": requests},
             reads=[path for path in (requests, template) if path is not None],

@@ -382,6 +382,6 @@ def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
 
 def _example(config: Any, names: tuple[str, ...]) -> str:
     """A model for the examples: one of the configured names, or else one that a client of another provider would not have."""
-    own: Iterator[str] = (model.name for model in config.models if not model.is_glob)
+    configured: Iterator[str] = (model.name for model in config.models if not model.is_glob)
     usual = (name for name in (_USUAL, *names) if name in names)
-    return (*own, *usual, "PROVIDER/MODEL")[0]
+    return (*configured, *usual, "PROVIDER/MODEL")[0]

@@ -91,10 +91,10 @@ def _open(data: Data) -> Opened:
 def _logged(entry: Entry, value: Any, hints: Hints) -> Conversation:
     """A line of a log; some keep the request next to the answer."""
     answer = read_captured(_unwrap(value), hints)
-    asked = value if is_history(value) else as_dict(value).get("request")
-    if not is_history(asked):
+    request_body = value if is_history(value) else as_dict(value).get("request")
+    if not is_history(request_body):
         return _conversation(entry, answer)
-    turns, request = request_turns(asked)
+    turns, request = request_turns(request_body)
     numbered = [turn.replace(line=entry.line) for turn in [*turns, answer_turn(answer)]]
     return with_title(Conversation(id=entry.id, turns=tuple(numbered), request=request))
 

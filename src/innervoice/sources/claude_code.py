@@ -409,7 +409,7 @@ def _turns_of(
     for place, turn in enumerate(turns):
         following = turns[place + 1] if place + 1 < len(turns) else None
         turn_entries = [entries[line] for line in turn.lines]
-        facts = _known(turn_entries, position.line + turn.lines[0])
+        facts = _time_and_line(turn_entries, position.line + turn.lines[0])
         marks = _marks(turn_entries[0], is_abandoned=turn.lines[0] in abandoned)
         if turn.message.role != "assistant":
             numbered.append((turn.lines[0], Turn(message=turn.message, marks=marks, **facts)))
@@ -424,8 +424,8 @@ def _turns_of(
     return tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
 
 
-def _known(own: list[dict[str, Any]], line: int) -> dict[str, Any]:
-    return {"at": seconds_of(own[0].get("timestamp")), "line": line}
+def _time_and_line(entries: list[dict[str, Any]], line: int) -> dict[str, Any]:
+    return {"at": seconds_of(entries[0].get("timestamp")), "line": line}
 
 
 def _marks(entry: dict[str, Any], *, is_abandoned: bool) -> tuple[Mark, ...]:
@@ -442,10 +442,10 @@ def _marks(entry: dict[str, Any], *, is_abandoned: bool) -> tuple[Mark, ...]:
 # ---- the model's turns -------------------------------------------------------------------------------------
 
 
-def _answer(turn: SessionTurn, own: list[dict[str, Any]], *, is_over: bool) -> Response:
+def _answer(turn: SessionTurn, entries: list[dict[str, Any]], *, is_over: bool) -> Response:
     """The answer of a turn: its tokens and finish reason are on the last line that has them."""
     body: dict[str, Any] = {"type": "message", "role": "assistant"}
-    for entry in own:
+    for entry in entries:
         message = as_dict(entry.get("message"))
         body |= {
             name: message[name]
@@ -480,12 +480,14 @@ class _Times:
         }
 
 
-def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | None) -> float | None:
+def _seconds(
+    entries: list[dict[str, Any]], times: _Times, before: SessionTurn | None
+) -> float | None:
     """The time from the line that the answer follows to its last line."""
-    start = times.of_name.get(as_text(own[0].get("parentUuid")) or "")
+    start = times.of_name.get(as_text(entries[0].get("parentUuid")) or "")
     if start is None and before:
         start = times.of_line[before.lines[-1]]
-    end = seconds_of(own[-1].get("timestamp"))
+    end = seconds_of(entries[-1].get("timestamp"))
     if start is None or end is None or end < start:
         return None
     return round(end - start, 3)
@@ -509,7 +511,7 @@ def _errors(entries: list[dict[str, Any]], position: ThreadPosition) -> list[tup
         failure = Failure(type=as_text(entry.get("error")), message=text)
         answer = Response(parts=message.parts, error=failure)
         turn = Turn(
-            message=message, answer=answer, marks=("api_error",), **_known([entry], position.line + number)
+            message=message, answer=answer, marks=("api_error",), **_time_and_line([entry], position.line + number)
         )  # fmt: skip
         errors.append((number, turn))
     return errors

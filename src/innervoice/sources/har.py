@@ -66,9 +66,9 @@ class _Chain:
         self.request: Request | None = None
         self.add(exchange, 0)
 
-    def add(self, exchange: _Exchange, known: int) -> None:
-        """Adds what is new after the first `known` messages."""
-        self.turns += [*exchange.turns[known:], exchange.answer]
+    def add(self, exchange: _Exchange, start: int) -> None:
+        """Adds what is new after the first `start` messages."""
+        self.turns += [*exchange.turns[start:], exchange.answer]
         self.request = exchange.request
         sent = [turn.message for turn in self.turns if turn.marks != ("api_error",)]
         self._said = [_said(message) for message in sent if message.role != "system"]
@@ -150,10 +150,10 @@ def _entry(conversation: Conversation) -> Entry:
 
 def _exchange(number: int, entry: dict[str, Any]) -> _Exchange | None:
     """The exchange of an entry; None if it is not with a model API."""
-    asked, got = as_dict(entry.get("request")), as_dict(entry.get("response"))
-    url = as_text(asked.get("url")) or ""
-    body = _json(_content(as_dict(asked.get("postData"))))
-    if asked.get("method") != "POST" or not _is_request(body):
+    sent, got = as_dict(entry.get("request")), as_dict(entry.get("response"))
+    url = as_text(sent.get("url")) or ""
+    body = _json(_content(as_dict(sent.get("postData"))))
+    if sent.get("method") != "POST" or not _is_request(body):
         return None
     path, provider = _place(url)
     match = _MODEL.search(path)

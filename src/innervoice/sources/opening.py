@@ -232,7 +232,7 @@ class FoundPaths(Iterator[Path]):
         try:
             inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            self._said(folder, error)
+            self._add_trouble(folder, error)
             return
         files: list[Path] = []
         folders: list[Path] = []
@@ -249,12 +249,12 @@ class FoundPaths(Iterator[Path]):
                 elif entry.is_file() and not entry.name.startswith("."):
                     files.append(path)
             except OSError as error:
-                self._said(path, error)
-        yield from self._known(files)
+                self._add_trouble(path, error)
+        yield from self._recognized(files)
         for path in folders:
             yield from self._below(path, root)
 
-    def _known(self, files: list[Path]) -> Iterator[Path]:
+    def _recognized(self, files: list[Path]) -> Iterator[Path]:
         """The files of known formats that are not companions; a companion may come before its session."""
         paths: list[Path] = []
         for path in files:
@@ -266,7 +266,7 @@ class FoundPaths(Iterator[Path]):
                 elif path not in self._companions:
                     self.unknown += 1
             except OSError as error:
-                self._said(path, error)
+                self._add_trouble(path, error)
         for path in paths:
             if path not in self._companions and self._is_new(path):
                 yield path
@@ -281,5 +281,5 @@ class FoundPaths(Iterator[Path]):
         self._seen.add(real)
         return is_new
 
-    def _said(self, path: Path, error: OSError) -> None:
+    def _add_trouble(self, path: Path, error: OSError) -> None:
         self.troubles.append(Trouble(None, f"{path}: cannot be read: {error.strerror or error}"))

@@ -169,8 +169,8 @@ def _turn(message: dict[str, Any], dialect: str) -> Message:
     return _edited(stored, _shown_turn(message, dialect), edited)
 
 
-def _differs(name: str, message: dict[str, Any], shown: dict[str, Any]) -> bool:
-    current, before = message[name], shown[name]
+def _differs(name: str, message: dict[str, Any], visible: dict[str, Any]) -> bool:
+    current, before = message[name], visible[name]
     if name == "content":
         return _text_of(current) != _text_of(before)
     if name == "tool_calls":
@@ -191,23 +191,23 @@ def _call_facts(call: Any) -> tuple[Any, ...]:
     return as_dict(call).get("id"), function.get("name"), function.get("arguments")
 
 
-def _edited(stored: Message, shown: Message, edited: set[str]) -> Message:
+def _edited(stored: Message, visible: Message, edited: set[str]) -> Message:
     """The stored turn, with edited members replaced by their visible values."""
-    thoughts = _thoughts_now(stored, shown, edited)
+    thoughts = _thoughts_now(stored, visible, edited)
     if "content" in edited:
         # Inline reasoning belongs to the original text.
         thoughts = [part for part in thoughts if not (part.origin and part.origin.markup)]
-    texts = _of(Text, shown if "content" in edited else stored)
+    texts = _of(Text, visible if "content" in edited else stored)
     calls = [
         next((call for call in stored.tool_calls if is_same_call(call, current)), current)
-        for current in (shown if "tool_calls" in edited else stored).tool_calls
+        for current in (visible if "tool_calls" in edited else stored).tool_calls
     ]
     return stored.replace(parts=(*thoughts, *texts, *calls))
 
 
-def _thoughts_now(stored: Message, shown: Message, edited: set[str]) -> list[Part]:
+def _thoughts_now(stored: Message, visible: Message, edited: set[str]) -> list[Part]:
     """The reasoning of an edited turn; blocks are signed as a sequence, so an edit to one invalidates all seals."""
-    before, now = _of(Thinking, stored), _of(Thinking, shown)
+    before, now = _of(Thinking, stored), _of(Thinking, visible)
     if edited & {"thinking_blocks", "reasoning_items"}:
         return [
             part.replace(origin=None) if part.origin and part.origin.seals else part for part in now

@@ -88,12 +88,12 @@ def kept_turn(turn: Message) -> Any:
     return load_json(to_json(turn))
 
 
-def stored_turn(kept: Any) -> Message | None:
+def stored_turn(value: Any) -> Message | None:
     """The stored turn; None if the value is not one. A turn of this process may be passed as it is."""
-    if isinstance(kept, Message):
-        return kept
+    if isinstance(value, Message):
+        return value
     try:
-        turn = from_json(dump_json(kept))
+        turn = from_json(dump_json(value))
     except (DecodeError, TypeError, ValueError):
         return None
     return turn if isinstance(turn, Message) else None
@@ -147,9 +147,9 @@ def thinking_block(part: Thinking) -> dict[str, Any] | None:
         case {"reasoningContent": {"redactedContent": data}}:
             return {"type": "redacted_thinking", "data": data}
         case {"reasoningContent": {"reasoningText": dict(inner)}}:
-            made = {"type": "thinking", "thinking": part.text}
+            plain = {"type": "thinking", "thinking": part.text}
             signature = inner.get("signature")
-            return {**made, "signature": signature} if signature else made
+            return {**plain, "signature": signature} if signature else plain
         case _ if _came_as("gemini", part) and part.text:
             return {"type": "thinking", "thinking": part.text}
         case _:

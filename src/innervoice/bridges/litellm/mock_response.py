@@ -96,12 +96,12 @@ class _MockStream:
 
     def __init__(self, call: CompletionCall, text: str, calls: Any) -> None:
         self._call = call
-        self._chunks = self._made(text, calls)
+        self._chunks = self._mock_chunks(text, calls)
 
     def __iter__(self) -> Iterator[ModelResponseStream]:
         return self._chunks
 
-    def _made(self, text: str, calls: Any) -> Iterator[ModelResponseStream]:
+    def _mock_chunks(self, text: str, calls: Any) -> Iterator[ModelResponseStream]:
         name = self._call.target.model
         head = ModelResponseStream(model=name)
         pieces = [text[start : start + _SIZE] for start in range(0, len(text), _SIZE)]

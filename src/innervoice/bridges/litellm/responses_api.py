@@ -96,7 +96,7 @@ async def aresponses(
     return _written(answer, call, began)
 
 
-def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
+def _call(input_items: Any, model: str, options: dict[str, Any]) -> CompletionCall:
     for name, reason in _REFUSED.items():
         if options.get(name):
             raise NotImplementedError(reason)
@@ -104,7 +104,7 @@ def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
     if (form := options.get("text_format")) is not None:
         schema = {"type": "json_schema", "name": form.__name__, "schema": form.model_json_schema()}
         body["text"] = {"format": schema}
-    items = given if isinstance(given, str) else [_item(item) for item in given]
+    items = input_items if isinstance(input_items, str) else [_item(item) for item in input_items]
     names = (*_READ, *_REFUSED, *_LEFT_OUT, "text_format")
     rest = {name: value for name, value in options.items() if name not in names}
     with translated(options.get("custom_llm_provider"), model):

@@ -34,46 +34,46 @@ _WITH_IDS: frozenset[FormName] = frozenset(("messages", "prompt_completion", "js
 _WITH_CALLS: frozenset[FormName] = _WITH_IDS | {"sharegpt"}
 
 
-def read_options(made: Recipe) -> ReadOptions:
+def read_options(recipe: Recipe) -> ReadOptions:
     """How the examples of a recipe are read."""
-    return _OPTIONS[made.form].replace(markup=family_of(made.family).markup, keep=())
+    return _OPTIONS[recipe.form].replace(markup=family_of(recipe.family).markup, keep=())
 
 
-def read_back(made: Recipe, examples: Sequence[dict[str, Any]]) -> list[tuple[Turn, ...]]:
+def read_back(recipe: Recipe, examples: Sequence[dict[str, Any]]) -> list[tuple[Turn, ...]]:
     """The conversation that the reader finds in each example."""
-    options = read_options(made)
-    rows = [_flat(example) if made.form == "verl" else example for example in examples]
+    options = read_options(recipe)
+    rows = [_flat(example) if recipe.form == "verl" else example for example in examples]
     reader = RowReader(find_layout(rows, options), options, options.markup or ())
     batch = reader.batch(Table.of_rows("examples", rows))
     last = [index for index in range(rows_in(batch)) if batch["last"][index]]
     return [conversation_of(batch, index) for index in last]
 
 
-def unlike(made: Recipe, batch: Batch) -> list[str | None]:
+def unlike(recipe: Recipe, batch: Batch) -> list[str | None]:
     """For each row None, or what the reader finds different in its example. Rows without an example have nothing to compare."""
-    examples = [made.example(batch, index)[0] for index in range(rows_in(batch))]
+    examples = [recipe.example(batch, index)[0] for index in range(rows_in(batch))]
     present = [index for index, example in enumerate(examples) if example is not None]
     problems: list[str | None] = [None] * len(examples)
     if not present:
         return problems
-    read = read_back(made, [example for example in examples if example is not None])
+    read = read_back(recipe, [example for example in examples if example is not None])
     for index, turns in zip(present, read, strict=True):
-        expected = by_rule(conversation_of(batch, index), made.history)
-        problems[index] = _difference(_as_written(expected, made), turns, made)
+        expected = by_rule(conversation_of(batch, index), recipe.history)
+        problems[index] = _difference(_as_written(expected, recipe), turns, recipe)
     return problems
 
 
-def _as_written(turns: Sequence[Turn], made: Recipe) -> list[Turn]:
+def _as_written(turns: Sequence[Turn], recipe: Recipe) -> list[Turn]:
     """The conversation, without what the form cannot represent."""
-    if made.form == "verl":
+    if recipe.form == "verl":
         return [
             turn if turn is turns[-1] else turn._replace(reasoning=None, calls=(), call_id=None)
             for turn in turns
         ]
-    family = family_of(made.family)
-    if made.form in ("messages", "prompt_completion") and family.one_call:
+    family = family_of(recipe.family)
+    if recipe.form in ("messages", "prompt_completion") and family.one_call:
         return [_joined(turn) if turn.calls and turn.reasoning else turn for turn in turns]
-    if made.form == "sharegpt":
+    if recipe.form == "sharegpt":
         system = [turn for turn in turns if turn.role == "system"]
         spoken = [turn for turn in turns if turn.role != "system"]
         joined = "\n\n".join(turn.content for turn in system)
@@ -86,16 +86,16 @@ def _joined(turn: Turn) -> Turn:
     return turn._replace(reasoning=both, content="")
 
 
-def _difference(expected: Sequence[Turn], found: Sequence[Turn], made: Recipe) -> str | None:
-    if [turn.role for turn in expected] != [turn.role for turn in found]:
-        return f"reads back as {len(found)} messages, not {len(expected)}, or with other roles"
+def _difference(expected: Sequence[Turn], example: Sequence[Turn], recipe: Recipe) -> str | None:
+    if [turn.role for turn in expected] != [turn.role for turn in example]:
+        return f"reads back as {len(example)} messages, not {len(expected)}, or with other roles"
     last = len(expected) - 1
-    for index, (one, other) in enumerate(zip(expected, found, strict=True)):
-        in_tags = made.form in _IN_TAGS or (made.form == "columns" and index != last)
+    for index, (one, other) in enumerate(zip(expected, example, strict=True)):
+        in_tags = recipe.form in _IN_TAGS or (recipe.form == "columns" and index != last)
         place = "the answer" if index == last else f"message {index}"
-        if one.calls and made.form not in _WITH_CALLS:
+        if one.calls and recipe.form not in _WITH_CALLS:
             return f"has no place for the tool calls of {place}"
-        mine, read = (_compared(turn, made.form, in_tags=in_tags) for turn in (one, other))
+        mine, read = (_compared(turn, recipe.form, in_tags=in_tags) for turn in (one, other))
         differing = [what for what in mine if mine[what] != read[what]]
         if differing:
             return f"reads back with {differing[0]} in {place}"

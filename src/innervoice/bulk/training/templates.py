@@ -55,13 +55,13 @@ def load_template(name: str) -> str:
     return str(tokenizer.chat_template)
 
 
-def template_problems(made: Recipe, batch: Batch, template: str) -> list[str | None]:
+def template_problems(recipe: Recipe, batch: Batch, template: str) -> list[str | None]:
     """For each row None, or what the template does wrong with its example."""
-    examples = (made.example(batch, index)[0] for index in range(rows_in(batch)))
+    examples = (recipe.example(batch, index)[0] for index in range(rows_in(batch)))
     return [
         None
         if example is None
-        else template_problem(example, template, family_of(made.family).field)
+        else template_problem(example, template, family_of(recipe.family).field)
         for example in examples
     ]
 
