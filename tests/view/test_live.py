@@ -194,3 +194,18 @@ def test_a_file_that_cannot_be_read_for_a_while_changes_nothing(tmp_path):
 
 def plain_event(event):
     return plain(load_json(event.data))
+
+
+def test_the_last_conversations_without_listeners_are_kept(tmp_path, monkeypatch):
+    """A client that returns to one of them goes on; to an older one, it starts from the beginning."""
+    monkeypatch.setattr("innervoice.view.live._CHANNELS", 3)
+    for number in range(5):
+        (tmp_path / f"{number}.jsonl").write_bytes(session())
+    library = Library([tmp_path])
+    live = Live(library)
+    ids = [item["first"] for item in library.sources()["sources"]]
+    events = [live.rows(id_).event for id_ in ids]
+
+    assert [False, False, True, True, True] == [
+        live.since(id_, event) is not None for id_, event in zip(ids, events, strict=True)
+    ]
