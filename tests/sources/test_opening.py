@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from innervoice.errors import DecodeError
-from innervoice.sources.json_lines import first_values
 from innervoice.sources.opening import READERS, _readers, open_source
-from innervoice.sources.reader import Data
+from innervoice.sources.reader import Data, first_values
 from sources.samples import SAMPLES
 
 ALL = [(kind, name) for kind, files in SAMPLES.items() for name in files]

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.bulk.schema import REJECTED, Batch, rows_in
 from innervoice.bulk.table import taken
-from innervoice.bulk.training.checks import unlike
+from innervoice.bulk.training.checks import template_problems, unlike
 from innervoice.bulk.training.examples import Recipe, unfit_rows
-from innervoice.bulk.training.templates import template_problems
 from innervoice.errors import UsageError
 
 __all__ = ["REJECTED", "Divider", "Filter", "Sorted", "parse_filter"]

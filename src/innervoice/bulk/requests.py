@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from innervoice.bulk.messages import prompt_of_message
+from innervoice.bulk.answers import prompt_of_message
 from innervoice.bulk.schema import Batch, Column, Step, column
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError, UsageError

@@ -26,9 +26,9 @@ from innervoice.bulk.rows import schema_columns
 from innervoice.bulk.running import Result, read, run, write_lines
 from innervoice.bulk.schema import Step
 from innervoice.bulk.secrets import secrets
+from innervoice.bulk.training.checks import load_template
 from innervoice.bulk.training.examples import examples_form, recipe
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
-from innervoice.bulk.training.templates import load_template
 from innervoice.cli.files import FileError, write_file
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS

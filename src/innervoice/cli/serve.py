@@ -18,7 +18,7 @@ from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, v
 from innervoice.errors import UsageError
 
 if TYPE_CHECKING:
-    from innervoice.bridges.otel.served import ServedSpans
+    from innervoice.bridges.otel.call import ServedSpans
     from innervoice.gateway.journal import Journal
     from innervoice.gateway.request_log import GatewayLog
 
@@ -116,7 +116,7 @@ def command(
         output = ServeOutput(log_format)
         gateway = ServedGateway(file, host, port, emulated=emulated, script=script, output=output)
         if otel:
-            from innervoice.bridges.otel.served import ServedSpans
+            from innervoice.bridges.otel.call import ServedSpans
 
             gateway.spans = ServedSpans()
         if check:

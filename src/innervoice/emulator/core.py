@@ -19,8 +19,10 @@ from innervoice.emulator import interactions, responses
 from innervoice.emulator.call import (
     HEADER,
     EmulatedCall,
+    Sealer,
     ServerMemory,
     behaviour_of,
+    digest,
     tokens,
     tools_of,
 )
@@ -28,7 +30,6 @@ from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
-from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame

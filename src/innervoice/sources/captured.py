@@ -16,9 +16,19 @@ from innervoice.frames.eventstream import EventStream
 from innervoice.frames.frame import FrameError
 from innervoice.sources.batch_file import batch_form_of
 from innervoice.sources.conversation import Conversation, answer_turn, with_title
-from innervoice.sources.json_lines import LineLog, first_values, is_json_lines, json_lines
 from innervoice.sources.litellm_log import is_record
-from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader
+from innervoice.sources.reader import (
+    NO_HINTS,
+    Data,
+    Entry,
+    Hints,
+    LineLog,
+    Opened,
+    Reader,
+    first_values,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.sources.stored import is_history, request_turns
 from innervoice.wire.dialects import ENVELOPE_MEMBERS, dialect_of
 from innervoice.wire.json_access import as_dict

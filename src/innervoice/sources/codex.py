@@ -29,8 +29,15 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
-from innervoice.sources.json_lines import first_dicts, members_at
-from innervoice.sources.reader import Data, Entry, Opened, Reader, broken_line
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    broken_line,
+    first_dicts,
+    members_at,
+)
 from innervoice.sources.transcripts import (
     IN_PIECES,
     SessionFormat,

@@ -26,9 +26,17 @@ from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolR
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Mark, Turn, seconds_of, title_of
-from innervoice.sources.json_lines import first_dicts, is_json_lines, json_lines
 from innervoice.sources.native_turns import Author, answer_from, author_of
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    Trouble,
+    first_dicts,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text

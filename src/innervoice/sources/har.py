@@ -29,8 +29,7 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
-from innervoice.sources.json_lines import first_dicts
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.sources.stored import is_history, load_whole, request_turns
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text

@@ -30,7 +30,6 @@ from innervoice.canon.tools import Tool
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Turn, seconds_of, title_of
-from innervoice.sources.json_lines import first_dicts
 from innervoice.sources.native_turns import (
     Author,
     Called,
@@ -43,7 +42,7 @@ from innervoice.sources.native_turns import (
     author_of,
     parts_from,
 )
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE

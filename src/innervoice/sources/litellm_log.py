@@ -15,8 +15,17 @@ from innervoice.catalog.lookup import host_of
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, answer_turn, seconds_of, with_title
-from innervoice.sources.json_lines import LineLog, first_values, is_json_lines, json_lines
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    LineLog,
+    Opened,
+    Reader,
+    Trouble,
+    first_values,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.sources.stored import load_whole, request_turns
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
 

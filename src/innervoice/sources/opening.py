@@ -25,8 +25,16 @@ from innervoice.sources import (
     stored,
 )
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.json_lines import first_values
-from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    NO_HINTS,
+    Data,
+    Entry,
+    Hints,
+    Opened,
+    Reader,
+    Trouble,
+    first_values,
+)
 from innervoice.wire.json_access import members_of
 
 __all__ = [

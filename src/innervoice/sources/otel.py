@@ -20,7 +20,6 @@ from innervoice.canon.response import Failure
 from innervoice.canon.tools import Tool
 from innervoice.errors import DecodeError, UsageError
 from innervoice.sources.conversation import Conversation, Turn, title_of
-from innervoice.sources.json_lines import first_values
 from innervoice.sources.native_turns import answer_from, as_effort
 from innervoice.sources.otel_calls import (
     Call,
@@ -33,7 +32,7 @@ from innervoice.sources.otel_calls import (
     spans_in,
     usage_in,
 )
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_values
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 
 __all__ = ["READER", "Thread", "tool_results"]

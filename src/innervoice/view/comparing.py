@@ -15,11 +15,10 @@ from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.part_view import part_text
 from innervoice.view.plans import diff_lines, encoded_lines, trouble
-from innervoice.view.row_types import DiffView, Fact
+from innervoice.view.row_types import DiffView, Fact, fact
 from innervoice.view.seals import Seals
 from innervoice.view.sending import Sent, model_of, request_for, sent_before
 from innervoice.view.totals import STATUS_WORDS
-from innervoice.view.wording import fact
 
 __all__ = ["request_diff", "turn_diff"]
 

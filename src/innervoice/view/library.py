@@ -30,9 +30,17 @@ from innervoice.view.places import (
     item_of,
     split_id,
 )
-from innervoice.view.row_types import Fact, Head, Row, SourceItem, SourceList, ThreadRow
+from innervoice.view.row_types import (
+    Fact,
+    Head,
+    Row,
+    SourceItem,
+    SourceList,
+    ThreadRow,
+    fact,
+    moment,
+)
 from innervoice.view.rows import head_facts, rows_of
-from innervoice.view.wording import fact, moment
 
 __all__ = ["BoundedCache", "Library", "NotInLibraryError", "bytes_of_conversation", "bytes_of_rows"]
 

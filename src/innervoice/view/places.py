@@ -21,8 +21,7 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.opening import FoundPaths, Source, reader_names, reader_of
 from innervoice.sources.reader import Entry, Reader
-from innervoice.view.row_types import SourceItem, SourceList
-from innervoice.view.wording import fact, moment, size
+from innervoice.view.row_types import SourceItem, SourceList, fact, moment, size
 
 __all__ = [
     "PIPED",

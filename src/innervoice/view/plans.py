@@ -22,7 +22,7 @@ from innervoice.privacy.secrets import redacted
 from innervoice.show.policy import counted
 from innervoice.show.visible import visible
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView
+from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact
 from innervoice.view.rows import heads_of
 from innervoice.view.sending import (
     Sent,
@@ -32,7 +32,6 @@ from innervoice.view.sending import (
     request_for,
     sent_before,
 )
-from innervoice.view.wording import fact
 
 __all__ = ["diff_lines", "encoded_lines", "plan_view", "request_lines", "trouble"]
 

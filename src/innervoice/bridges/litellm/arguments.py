@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from innervoice.bridges.chat_turns import ChatTurns, TurnPosition, with_sent_ids
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import (
     KEY,
     calls_of,
+    messages_from_litellm,
+    system_blocks,
     thinking_blocks_of,
     thought_signature,
 )

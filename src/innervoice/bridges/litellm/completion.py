@@ -14,12 +14,11 @@ from uuid import uuid4
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
 from innervoice.bridges.litellm.chunks import AsyncChunkStream, ChunkStream, CustomStreamWrapper
 from innervoice.bridges.litellm.connections import async_client_of, client_of
-from innervoice.bridges.litellm.custom_providers import custom_call
+from innervoice.bridges.litellm.custom_providers import custom_call, mock_completion, wants_mock
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.flags import flag
 from innervoice.bridges.litellm.integrations.custom_logger import CustomLogger
 from innervoice.bridges.litellm.litellm_object import plain
-from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.params import (
     ACOMPLETION,
     COMPLETION,

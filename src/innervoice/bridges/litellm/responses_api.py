@@ -13,12 +13,12 @@ from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
 from innervoice.bridges.litellm.connections import async_client_of, client_of
+from innervoice.bridges.litellm.custom_providers import mock_completion, wants_mock
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.litellm_object import (
     ResponsesAPIResponse,
     plain,
 )
-from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.providers import TWO_DIALECTS, resolve_model
 from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
 from innervoice.canon.parts import Text
