@@ -131,9 +131,9 @@ class _Channel:
 class Live:
     """The channels of a library."""
 
-    def __init__(self, library: Library, threads: Threads | None = None) -> None:
+    def __init__(self, library: Library, threads: Threads) -> None:
         self._library = library
-        self._threads = threads or Threads()
+        self._threads = threads
         self._channels: OrderedDict[str, _Channel] = OrderedDict()
         self._refreshing = Lock()
         self._waiting: set[asyncio.Event] = set()
