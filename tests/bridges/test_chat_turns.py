@@ -147,7 +147,7 @@ def test_odd_messages_pass(odd):
 def relayed(relay, messages, answer):
     body = json.dumps({"choices": [{"index": 0, "message": answer, "finish_reason": "stop"}]})
     asked = json.dumps({"model": "deepseek-v4-pro", "messages": messages})
-    relay.incoming(URL, "deepseek-v4-pro", body.encode(), asked=asked.encode())
+    relay.incoming(URL, "deepseek-v4-pro", body.encode(), request_body=asked.encode())
 
 
 def sent_by(relay, *messages):

@@ -1,11 +1,13 @@
 """Lengths, tokens and cheap signs, counted by part."""
 
 import json
+from decimal import Decimal
 
 import pytest
 
 from bulk.batches import message, row
 from innervoice.bulk.stats import Price, cost, estimated_tokens, stats
+from innervoice.canon.usage import Cost
 from innervoice.errors import UsageError
 
 
@@ -80,6 +82,31 @@ def test_cost_of_reasoning_is_its_share_of_the_output():
 
     assert ([9.0], [2.0]) == (batch["cost"], batch["reasoning_cost"])
     assert ([4.5], [1.0]) == (half["cost"], half["reasoning_cost"])
+
+
+def test_cost_without_a_price_is_that_of_the_model(monkeypatch):
+    """Half of it in a batch; none where no price is known, and none for reasoning whose tokens were not reported."""
+
+    def listed(response):
+        if response.model == "unknown":
+            return None
+        reasoned = response.usage.reasoning_tokens
+        reasoning = None if reasoned is None else Decimal(reasoned)
+        return Cost(
+            total=Decimal(8), input=Decimal(2), output=Decimal(6), reasoning=reasoning, model="m"
+        )
+
+    monkeypatch.setattr("innervoice.bulk.stats.list_price", listed)
+    usage = {"input": 1, "output": 3, "reasoning": 2}
+    unreported = {**usage, "reasoning": None}
+
+    def costs(**columns):
+        batch = cost(factor=0.5).run(row(**columns))
+        return batch["cost"][0], batch["reasoning_cost"][0]
+
+    assert (4.0, 1.0) == costs(model="m", usage=usage)
+    assert (4.0, None) == costs(model="m", usage=unreported)
+    assert (None, None) == costs(model="unknown", usage=usage)
 
 
 @pytest.mark.parametrize("usage", [None, {"input": None, "output": 3, "reasoning": None}])

@@ -129,7 +129,8 @@ def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"response": "a"}\r\n\r\n\n{"response": "b"}')
 
-    assert [f"{path}:1", f"{path}:4"] == [row["id"] for row in all_of(path)]
+    rows = all_of(path)
+    assert [(f"{path}:1", "a"), (f"{path}:4", "b")] == [(row["id"], row["answer"]) for row in rows]
 
 
 @pytest.mark.parametrize("name", ["a.jsonl.gz", "a.jsonl.zst"])

@@ -12,14 +12,14 @@ from bulk.conversations import conversations
 from bulk.templates import DEEPSEEK, GPT_OSS, QWEN3, TEMPLATES
 from innervoice import bulk
 from innervoice.bulk.filtering import Divider
-from innervoice.bulk.training.examples import recipe, to
-from innervoice.bulk.training.targets import FAMILIES
-from innervoice.bulk.training.templates import (
+from innervoice.bulk.training.checks import (
     load_template,
     render,
     template_problem,
     template_problems,
 )
+from innervoice.bulk.training.examples import recipe, to
+from innervoice.bulk.training.targets import FAMILIES
 from innervoice.errors import UsageError
 
 needs_jinja = pytest.mark.skipif(

@@ -16,7 +16,7 @@ from innervoice.show import Live, export_json, render
 from innervoice.show.policy import Policy
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.request_log.records import Keeper
-from innervoice.view import wording
+from innervoice.view import row_types
 from innervoice.view.export import export_file
 from innervoice.view.library import Library
 from innervoice.view.plans import plan_view, request_lines
@@ -178,5 +178,5 @@ def switch_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def forget() -> None:
     """Empties what was shown before."""
-    wording._line.cache_clear()
+    row_types._line.cache_clear()
     journal._shown_name.cache_clear()

@@ -170,3 +170,9 @@ def test_the_public_functions_take_what_others_keep():
     assert ["reasoning_filled"] == [problem.code for problem in iv.lint(messages, target)]
     assert ["filled"] == [decision.action for decision in iv.plan(messages, target).decisions]
     assert 3 == len(iv.repair(messages, target))
+
+
+def test_the_earlier_name_of_the_module_still_works():
+    from innervoice.sessions import foreign
+
+    assert history_from is foreign.history_from

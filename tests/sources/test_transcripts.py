@@ -571,3 +571,19 @@ def test_the_rules_accept_what_codex_would_send(data):
     assert [] == refusals(
         {"input": [*items, said("user", "On.")["payload"]], "store": False}, CODEX
     )
+
+
+def test_lines_are_read_without_building_requests(monkeypatch):
+    """A line has one block; a request around each would be checked and thrown away."""
+
+    def refuse(*_, **__):
+        raise AssertionError("a request was built")
+
+    sessions = [poisoned().data, file_of(codex())]
+    messages = [history_from(data).messages for data in sessions]
+    for module in ("anthropic", "responses"):
+        monkeypatch.setattr(f"innervoice.wire.{module}.serve.request_of", refuse)
+
+    assert messages == [history_from(data).messages for data in sessions]
+    with pytest.raises(AssertionError, match="a request was built"):
+        history_from({"input": [{"type": "message", "role": "user", "content": "a"}]})

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innervoice.view.live import Told, changes, sketch_of
+from innervoice.view.live import Snapshot, changes, sketch_of
 from view.listener import Listener, plain
 
 texts = st.text(alphabet="ab 🎉\nü", max_size=12)
@@ -39,7 +39,7 @@ def numbered(timeline):
 
 @given(st.lists(rows, max_size=4), st.lists(rows, max_size=4))
 def test_events_lead_from_any_rows_to_any_others(old, new):
-    listener = Listener(Told({}, numbered(old), "x-0"))
+    listener = Listener(Snapshot({}, numbered(old), "x-0"))
     for change in between(old, new):
         listener.apply(change.name, plain(change.data))
     assert numbered(new) == listener.ordered
@@ -52,7 +52,7 @@ def test_text_that_is_appended_is_sent_alone(old, more, data):
     new[place] = old[place] | {"text": old[place]["text"] + more}
     happened = [*between(old, new)]
     assert [("grow", more)] * bool(more) == [(name, event["text"]) for name, event in happened]
-    listener = Listener(Told({}, numbered(old), "x-0"))
+    listener = Listener(Snapshot({}, numbered(old), "x-0"))
     for name, event in happened:
         listener.apply(name, plain(event))
     assert numbered(new) == listener.ordered

@@ -3,6 +3,7 @@
 import json
 import threading
 import time
+from time import monotonic, sleep
 
 import httpx2
 import pytest
@@ -69,6 +70,14 @@ def page(folder, monkeypatch):
         yield page
 
 
+def first_in(page, name):
+    """The first conversation of a file that is new: a folder is not searched at every request, the less often the longer it takes."""
+    deadline = monotonic() + 30
+    while not (sources := page.json("/api/sources", q=name)["sources"]) and monotonic() < deadline:
+        sleep(0.05)
+    return sources[0]["first"]
+
+
 def test_a_file_that_grows_is_heard(folder, page):
     id_ = page.json("/api/sources")["sources"][0]["first"]
     told = page.json(f"/api/c/{id_}")
@@ -88,7 +97,7 @@ def test_a_lost_connection_goes_on_where_it_was(folder, page):
     content = stream(("<think>", *["word and "] * 40, "</think>", "Two."))
     half = len(content) // 2
     file.write_bytes(content[:half])
-    id_ = page.json("/api/sources", q="stream.sse")["sources"][0]["first"]
+    id_ = first_in(page, "stream.sse")
     told = page.json(f"/api/c/{id_}")
     listener = Listener(_Told(told))
 
@@ -153,7 +162,7 @@ def test_many_small_changes_are_few_frames(folder, page):
     end = content.rindex(b"word")
     file.write_bytes(content[:begin])
     file.write_bytes(content[: begin + 400])
-    id_ = page.json("/api/sources", q="stream.sse")["sources"][0]["first"]
+    id_ = first_in(page, "stream.sse")
     told = page.json(f"/api/c/{id_}")
     began = time.monotonic()
 

@@ -5,7 +5,7 @@ import pytest
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.view.library import Library
-from innervoice.view.live import Live
+from innervoice.view.live import Live, Threads
 from view.listener import Listener, plain
 from view.session_files import recast_stream, session, stream
 
@@ -42,7 +42,7 @@ def test_cut_at_every_byte(name, tmp_path):
     content = FILES[name]
     file = tmp_path / "file.jsonl"
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     listener = Listener(live.rows(id_))
     for size in range(start + 1, len(content) + 1):
         append(file, content[size - 1 : size])
@@ -60,7 +60,7 @@ def test_whoever_comes_at_any_time_and_goes_on_from_there_misses_nothing(name, t
     content = FILES[name]
     file = tmp_path / "file.jsonl"
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     listeners = [Listener(live.rows(id_))]
     for size in range(start, len(content), 23):
         append(file, content[size : size + 23])
@@ -75,7 +75,7 @@ def test_a_connection_may_break_behind_every_event(name, tmp_path):
     content = FILES[name]
     file = tmp_path / "file.jsonl"
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     told = live.rows(id_)
     for size in range(start, len(content), 40):
         append(file, content[size : size + 40])
@@ -94,7 +94,7 @@ def test_an_event_that_is_heard_twice_does_no_harm(tmp_path):
     file = tmp_path / "file.jsonl"
     content = stream()
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     told = live.rows(id_)
     for size in range(start, len(content), 40):
         append(file, content[size : size + 40])
@@ -112,7 +112,7 @@ def test_text_that_turns_out_to_be_a_thought_is_taken_back(tmp_path):
     file = tmp_path / "file.jsonl"
     content = recast_stream()
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     event = live.rows(id_).event
     names = []
     for size in range(start, len(content), 20):
@@ -128,8 +128,8 @@ def test_a_thought_grows_by_what_was_added(tmp_path):
     pieces = ["<think>", *["a word and "] * 50]
     content = stream(pieces)
     file.write_bytes(content[: content.index(b"a word")])
-    live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    live = Live(Library([file]), Threads())
+    id_ = live._library.sources()["sources"][0]["first"]
     file.write_bytes(content[: len(content) // 2])
     told = live.rows(id_)
     for size in (400, 800):
@@ -145,8 +145,8 @@ def test_a_thought_grows_by_what_was_added(tmp_path):
 def test_an_event_of_another_time_is_refused(after, tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session())
-    live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    live = Live(Library([file]), Threads())
+    id_ = live._library.sources()["sources"][0]["first"]
     assert live.since(id_, after) is None
 
 
@@ -155,7 +155,7 @@ def test_an_event_that_is_too_old_is_refused(tmp_path, monkeypatch):
     file = tmp_path / "file.jsonl"
     content = stream()
     start, id_ = readable(content, file)
-    live = Live(Library([file]))
+    live = Live(Library([file]), Threads())
     first = live.rows(id_).event
     for size in range(start, len(content), 40):
         append(file, content[size : size + 40])
@@ -168,8 +168,8 @@ def test_an_event_that_is_too_old_is_refused(tmp_path, monkeypatch):
 def test_a_file_that_is_written_anew(size, tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session(rounds=3))
-    live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    live = Live(Library([file]), Threads())
+    id_ = live._library.sources()["sources"][0]["first"]
     listener = Listener(live.rows(id_))
     other = session("Something else", rounds=2)
     file.write_bytes(other[: int(len(other) * size)])
@@ -180,8 +180,8 @@ def test_a_file_that_is_written_anew(size, tmp_path):
 def test_a_file_that_cannot_be_read_for_a_while_changes_nothing(tmp_path):
     file = tmp_path / "file.jsonl"
     file.write_bytes(session())
-    live = Live(Library([file]))
-    id_ = live._shelf.sources()["sources"][0]["first"]
+    live = Live(Library([file]), Threads())
+    id_ = live._library.sources()["sources"][0]["first"]
     listener = Listener(live.rows(id_))
     file.write_bytes(b"")
     assert [] == live.since(id_, listener.event)
@@ -194,3 +194,18 @@ def test_a_file_that_cannot_be_read_for_a_while_changes_nothing(tmp_path):
 
 def plain_event(event):
     return plain(load_json(event.data))
+
+
+def test_the_last_conversations_without_listeners_are_kept(tmp_path, monkeypatch):
+    """A client that returns to one of them goes on; to an older one, it starts from the beginning."""
+    monkeypatch.setattr("innervoice.view.live._CHANNELS", 3)
+    for number in range(5):
+        (tmp_path / f"{number}.jsonl").write_bytes(session())
+    library = Library([tmp_path])
+    live = Live(library, Threads())
+    ids = [item["first"] for item in library.sources()["sources"]]
+    events = [live.rows(id_).event for id_ in ids]
+
+    assert [False, False, True, True, True] == [
+        live.since(id_, event) is not None for id_, event in zip(ids, events, strict=True)
+    ]

@@ -36,6 +36,8 @@ def test_thoughts_go_home_and_stay_elsewhere():
     abroad = plan_view(made, "openai/gpt-5.6")
     assert [(1, "thinking", "stays", "H2"), (3, "thinking", "stays", "H2")] == marked(made, abroad)
     mark = abroad["marks"]["3"][0]
+    assert "stays in the history" == mark["label"]
+    assert "is sent back unchanged" == plan_view(made, CLAUDE)["marks"]["3"][0]["label"]
     assert "it came from anthropic/claude-fable-5-2" == mark["why"]
     assert ["thinking omitted"] == [problem["label"] for problem in mark["problems"]]
 

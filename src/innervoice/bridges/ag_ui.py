@@ -250,8 +250,8 @@ def _add_to_turn(turn: CarriedTurn, message: dict[str, Any]) -> None:
     for call in message.get("toolCalls") or ():
         match call:
             case {"id": str(name), "function": {"name": str(tool), "arguments": str(arguments)}}:
-                shown = ToolCall(name, tool, arguments, complete=is_json(arguments))
-                turn.add(shown, call.get("encryptedValue"))
+                tool_call = ToolCall(name, tool, arguments, complete=is_json(arguments))
+                turn.add(tool_call, call.get("encryptedValue"))
             case _:
                 raise DecodeError("expected a tool call with an id, a name and arguments")
 

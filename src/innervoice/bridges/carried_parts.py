@@ -168,7 +168,9 @@ class CarriedTurn:
             _warn("it was not written by innervoice")
         if isinstance(stored, Message):
             self._whole = stored
-        elif stored is not None and (part is None or _shown([stored]) == _shown([part])):
+        elif stored is not None and (
+            part is None or _visible_content([stored]) == _visible_content([part])
+        ):
             if isinstance(part, ToolCall) and isinstance(stored, ToolCall):
                 self.call_ids[part.id] = stored.id
             part = stored
@@ -180,18 +182,18 @@ class CarriedTurn:
     def message(self) -> Message | None:
         """The turn; None if it is empty."""
         if whole := self._whole:
-            if _shown(whole.parts) == _shown(self.parts):
+            if _visible_content(whole.parts) == _visible_content(self.parts):
                 calls = [part for part in self.parts if isinstance(part, ToolCall)]
                 for carried, call in zip(calls, whole.tool_calls, strict=True):
                     self.call_ids.setdefault(carried.id, call.id)
                 return whole
             _warn("the turn that it belongs to was changed")
-        known = next((part.origin for part in self.parts if part.origin), None)
-        origin = _bare(known) if known else None
+        origin_of_part = next((part.origin for part in self.parts if part.origin), None)
+        origin = _bare(origin_of_part) if origin_of_part else None
         return Message("assistant", tuple(self.parts), origin) if self.parts else None
 
 
-def _shown(parts: Iterable[Part]) -> tuple[str, str, list[Any]]:
+def _visible_content(parts: Iterable[Part]) -> tuple[str, str, list[Any]]:
     """The visible content of parts, without white space: text, reasoning and calls."""
     listed = list(parts)
     text = "".join(part.text for part in listed if isinstance(part, Text))

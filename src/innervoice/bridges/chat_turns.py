@@ -110,23 +110,23 @@ def _read_turn(data: bytes) -> Message:
 
 
 def _recalled(
-    given: list[Any], read: tuple[Message, ...], turns: Iterable[RecalledTurns]
+    messages: list[Any], read: tuple[Message, ...], turns: Iterable[RecalledTurns]
 ) -> Iterator[tuple[Any, Message | None]]:
     """The messages; a turn that was split is put together, and two that were merged are separated."""
     end = 0
     for turn in turns:
-        yield from ((message, None) for message in given[end : turn.start])
-        yield from _shown(given, read, turn)
-        yield from ((given[number], None) for number in turn.results)
+        yield from ((message, None) for message in messages[end : turn.start])
+        yield from _whole_turns(messages, read, turn)
+        yield from ((messages[number], None) for number in turn.results)
         end = turn.end
-    yield from ((message, None) for message in given[end:])
+    yield from ((message, None) for message in messages[end:])
 
 
-def _shown(
-    given: list[Any], read: tuple[Message, ...], turn: RecalledTurns
+def _whole_turns(
+    messages: list[Any], read: tuple[Message, ...], turn: RecalledTurns
 ) -> Iterator[tuple[Any, Message | None]]:
     numbers = [n for n in range(turn.start, turn.end) if n not in turn.results]
-    pieces = [given[number] for number in numbers]
+    pieces = [messages[number] for number in numbers]
     whole, turn_before = pieces[0], turn.turns[0]
     if len(pieces) > 1:
         members = {name: value for piece in pieces for name, value in piece.items() if value}
@@ -145,11 +145,11 @@ def _shown(
         yield {**whole, "content": turn.turns[1].text or None}, turn.turns[1]
 
 
-def with_sent_ids(given: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
+def with_sent_ids(originals: Iterable[Any], sent: Iterable[Any]) -> list[Any]:
     """The messages that are sent instead of others; their results name calls by the ids that are sent."""
     ids = RenamedCalls()
     renamed: list[Any] = []
-    for original, message in zip(given, sent, strict=True):
+    for original, message in zip(originals, sent, strict=True):
         if calls := _ids(original):
             ids.add(calls, _ids(message))
         if ids and as_dict(message).get("tool_call_id"):

@@ -206,13 +206,15 @@ class _RelayedExchange:
 
     def stream(self) -> StreamRelay:
         """The relay for a streamed response."""
-        return self._relay.stream(self._url, self._model, asked=self._body, scope=self._scope)
+        return self._relay.stream(
+            self._url, self._model, request_body=self._body, scope=self._scope
+        )
 
     def whole(self, answer: Any, body: bytes) -> Any:
         """A complete response, as the program receives it."""
         if answer.status_code == 200:
             body = self._relay.incoming(
-                self._url, self._model, body, asked=self._body, scope=self._scope
+                self._url, self._model, body, request_body=self._body, scope=self._scope
             )
         # A stream, so that the client reads it and measures `elapsed`.
         return self.response(answer, self._module.ByteStream(body), length=len(body))
@@ -297,11 +299,11 @@ class Relay:
     # ---- responses -------------------------------------------------------------------------------
 
     def incoming(
-        self, url: str, model: str | None, body: bytes, *, asked: bytes, scope: str = ""
+        self, url: str, model: str | None, body: bytes, *, request_body: bytes, scope: str = ""
     ) -> bytes:
         """The body of a complete response, with its reasoning in `reasoning_content` and its text without markup.
 
-        `asked` is the body of the request as the program wrote it.
+        `request_body` is the body of the request as the program wrote it.
         """
         value = _object(body)
         choices = as_list(value.get("choices")) if value else []
@@ -311,24 +313,26 @@ class Relay:
             response = decode(value, **self._hints(url, model))
         except InnervoiceError:
             return body
-        self.remember(response, self._next_position(asked, scope))
+        self.remember(response, self._next_position(request_body, scope))
         first = as_dict(choices[0])
-        given = as_dict(first.get("message"))
-        message = {**given, **_spoken(given, response)}
+        received = as_dict(first.get("message"))
+        message = {**received, **_spoken(received, response)}
         return dump_json({**value, "choices": [{**first, "message": message}, *choices[1:]]})
 
-    def stream(self, url: str, model: str | None, *, asked: bytes, scope: str = "") -> StreamRelay:
+    def stream(
+        self, url: str, model: str | None, *, request_body: bytes, scope: str = ""
+    ) -> StreamRelay:
         """The same for a streamed response."""
         decoder = StreamDecoder(**self._hints(url, model))
-        return StreamRelay(self, decoder, self._next_position(asked, scope))
+        return StreamRelay(self, decoder, self._next_position(request_body, scope))
 
     def remember(self, response: Response, position: TurnPosition) -> None:
         """Stores a turn for later requests that contain it."""
         self._turns.keep(position, response.message)
 
-    def _next_position(self, asked: bytes, scope: str) -> TurnPosition:
+    def _next_position(self, request_body: bytes, scope: str) -> TurnPosition:
         """The position of the response to a request."""
-        messages = as_list((_object(asked) or {}).get("messages"))
+        messages = as_list((_object(request_body) or {}).get("messages"))
         return self._turns.position(messages, scope)
 
     def _hints(self, url: str, model: str | None) -> dict[str, Any]:
@@ -387,17 +391,17 @@ class StreamRelay:
         events = self._decoder.feed(chunk)
         self._last = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
         first = as_dict(choices[0])
-        given = as_dict(first["delta"])
-        delta = {name: item for name, item in given.items() if name != _FIELD}
-        if isinstance(given.get("content"), str):
+        received = as_dict(first["delta"])
+        delta = {name: item for name, item in received.items() if name != _FIELD}
+        if isinstance(received.get("content"), str):
             delta["content"] = ""
-        texts = self._said(events)
-        if given.get("refusal"):
+        texts = self._delta_texts(events)
+        if received.get("refusal"):
             texts.pop("content", None)  # a refusal is text, but has a member of its own
         passed = {**first, "delta": {**delta, **texts}}
         return sse_bytes(Frame(dump_json({**chunk, "choices": [passed, *choices[1:]]}), frame.name))
 
-    def _said(self, events: list[Event]) -> dict[str, Any]:
+    def _delta_texts(self, events: list[Event]) -> dict[str, Any]:
         """The text and reasoning of events, as members of a delta."""
         text, thought = "", ""
         for event in events:
@@ -431,7 +435,7 @@ class StreamRelay:
         finish = events[-1]
         if isinstance(finish, Finish) and finish.response.parts:
             self._relay.remember(finish.response, self._position)
-        texts = self._said(events)
+        texts = self._delta_texts(events)
         if not texts:
             return b""
         choice = {"index": 0, "delta": texts, "finish_reason": None}
@@ -446,23 +450,23 @@ def _spoken(message: dict[str, Any], response: Response) -> dict[str, Any]:
     return spoken
 
 
-def _restored(message: dict[str, Any], known: Message | None, target: str) -> dict[str, Any]:
+def _restored(message: dict[str, Any], stored: Message | None, target: str) -> dict[str, Any]:
     """A turn with the reasoning that the program dropped; reasoning that it kept or edited stays as it is."""
-    if known is None and any(name in message for name in FIELDS):
+    if stored is None and any(name in message for name in FIELDS):
         return message
-    if known is not None and not _is_still(message, known):
+    if stored is not None and not _is_still(message, stored):
         return message
-    request = Request(target, (known or _bare(message),), dialect=_DIALECT)
+    request = Request(target, (stored or _bare(message),), dialect=_DIALECT)
     try:
         fitted = planned(request).plan.messages
     except InnervoiceError:
         return message
     written = write_assistant(fitted[0]) if fitted else {}
-    if known is None:
+    if stored is None:
         # The turn was never seen here: add only the field that the host requires.
         return {**message, **{name: written[name] for name in FIELDS if name in written}}
     fields = {name: message[name] for name in FIELDS if message.get(name)}
-    if _is_edited(message, known, written):
+    if _is_edited(message, stored, written):
         fields["content"] = message["content"]
     return {
         **message,
@@ -471,22 +475,22 @@ def _restored(message: dict[str, Any], known: Message | None, target: str) -> di
     }
 
 
-def _is_still(message: dict[str, Any], known: Message) -> bool:
+def _is_still(message: dict[str, Any], stored: Message) -> bool:
     """Whether the reasoning fields of a message, if any, have the text of the stored turn and no seals of their own."""
     if message.get(DETAILS):
         return False
     texts = [message[name] for name in FIELDS if message.get(name)]
-    thought = _without_blanks(known.thinking or "")
+    thought = _without_blanks(stored.thinking or "")
     return all(isinstance(text, str) and _without_blanks(text) == thought for text in texts)
 
 
-def _is_edited(message: dict[str, Any], known: Message, written: dict[str, Any]) -> bool:
+def _is_edited(message: dict[str, Any], stored: Message, written: dict[str, Any]) -> bool:
     """Whether a message has another text than the stored turn; one without a text lost it."""
     content = message.get("content")
     if not content or content == written.get("content"):
         return False
     text = content if isinstance(content, str) else _bare(message).text
-    return _without_blanks(text) != _without_blanks(known.text)
+    return _without_blanks(text) != _without_blanks(stored.text)
 
 
 def _without_blanks(text: str) -> str:

@@ -217,7 +217,7 @@ def _read(message: Any) -> Iterator[Message]:
         case {"role": "assistant", "parts": list(parts)}:
             yield from _turns(parts)
         case {"role": "system" | "user" as role, "parts": list(parts)}:
-            yield Message(role, tuple(part for item in parts for part in _shown(item)))
+            yield Message(role, tuple(part for item in parts for part in _visible_parts(item)))
         case _:
             raise DecodeError("expected a UI message with a role and parts")
 
@@ -240,11 +240,11 @@ def _turns(items: list[Any]) -> Iterator[Message]:
         elif "toolCallId" in item:
             results += _read_call(turn, item)
         else:
-            for part in _shown(item):
+            for part in _visible_parts(item):
                 turn.add(part, _value(item.get("providerMetadata")))
 
 
-def _shown(item: Any) -> Iterator[Part]:
+def _visible_parts(item: Any) -> Iterator[Part]:
     """The visible content of a part that is not a call."""
     match item:
         case {"type": "text", "text": str(text)}:

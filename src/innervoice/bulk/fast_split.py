@@ -91,11 +91,11 @@ class TextSplitter:
                 position = marker.end()
         return None
 
-    def _name(self, found: re.Match[str]) -> str | None:
+    def _name(self, marker: re.Match[str]) -> str | None:
         """The name of the markup that a marker begins or ends; None for a wrapper, which may come before it."""
-        if found.lastgroup == "tag":
-            return found["name"].lower()
-        token = self._vocabulary.tokens[found.lastgroup or ""]
+        if marker.lastgroup == "tag":
+            return marker["name"].lower()
+        token = self._vocabulary.tokens[marker.lastgroup or ""]
         return token.row.name if token.row and token.role != "wrapper" else None
 
 
@@ -178,10 +178,10 @@ class _Scan:
         self._say(self._text[self._start :])
         return self._whole(finish)
 
-    def _meet(self, found: re.Match[str]) -> int:
+    def _meet(self, marker: re.Match[str]) -> int:
         """Handles a marker in the answer; returns where to continue, `_GIVE_UP` if that is unknown."""
-        role, row, name = self._meaning(found)
-        start, end = found.span()
+        role, row, name = self._meaning(marker)
+        start, end = marker.span()
         if role is None or (row is None and end - start > LONGEST_TAG):
             return _GIVE_UP
         code_end = self._code_end(start, end)
@@ -192,7 +192,7 @@ class _Scan:
             return _GIVE_UP  # perhaps JSON
         if role == "open":
             self._cut(before)
-            return self._think(row, name, found[0], end)
+            return self._think(row, name, marker[0], end)
         if role == "close":
             return self._close_orphan(before, name, end)
         self._notes["wrapper_removed"] = None
@@ -201,11 +201,11 @@ class _Scan:
         self._start = self._read = end
         return end
 
-    def _meaning(self, found: re.Match[str]) -> tuple[str | None, Format | None, str]:
-        group = found.lastgroup or ""
+    def _meaning(self, marker: re.Match[str]) -> tuple[str | None, Format | None, str]:
+        group = marker.lastgroup or ""
         if group == "tag":
-            name = found["name"].lower()
-            return "close" if found["slash"] else "open", None, name
+            name = marker["name"].lower()
+            return "close" if marker["slash"] else "open", None, name
         token = self._words.tokens[group]
         row = token.row
         if (

@@ -62,12 +62,12 @@ def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
     files: list[InputFile] = []
     for path_text in paths:
         path = os.fspath(path_text)
-        found = list(_named(path))
-        if not found:
+        path_files = list(_files_at(path))
+        if not path_files:
             raise UsageError(
                 f"there is no file {path!r} with rows; its name must end in {', '.join(FORMATS)}, optionally followed by .gz or .zst"
             )
-        files += found
+        files += path_files
     if not files:
         raise UsageError("expected the path of a file with rows")
     if len(files) > 1 and any(file.path == STANDARD_INPUT for file in files):
@@ -75,7 +75,7 @@ def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
     return list(dict.fromkeys(files))
 
 
-def _named(path: str) -> Iterator[InputFile]:
+def _files_at(path: str) -> Iterator[InputFile]:
     if path == STANDARD_INPUT:
         yield InputFile(path, "jsonl")
         return
@@ -236,16 +236,16 @@ class RepeatedInput:
         """Does nothing: standard input is not ours to close."""
 
 
-_own: list[RepeatedInput] = []
+_standard_inputs: list[RepeatedInput] = []
 
 
 def standard_input(*, is_last: bool = False) -> RepeatedInput:
     """Standard input from its first line; `is_last` says that it will not be requested again."""
-    if not _own:
+    if not _standard_inputs:
         if sys.stdin is None:
             raise UsageError("standard input is closed; name a file")
-        _own.append(RepeatedInput(sys.stdin.buffer))
-    stream = _own[0]
+        _standard_inputs.append(RepeatedInput(sys.stdin.buffer))
+    stream = _standard_inputs[0]
     if is_last:
         stream.release()
     else:

@@ -18,9 +18,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.bulk.schema import REJECTED, Batch, rows_in
 from innervoice.bulk.table import taken
-from innervoice.bulk.training.checks import unlike
+from innervoice.bulk.training.checks import template_problems, unlike
 from innervoice.bulk.training.examples import Recipe, unfit_rows
-from innervoice.bulk.training.templates import template_problems
 from innervoice.errors import UsageError
 
 __all__ = ["REJECTED", "Divider", "Filter", "Sorted", "parse_filter"]
@@ -52,7 +51,7 @@ _SHORT = 40
 class Sorted(NamedTuple):
     """A batch in two: the rows that are kept, and those that are not, with the reason in the column `rejected`."""
 
-    kept: Batch
+    accepted: Batch
     rejected: Batch
 
 
@@ -183,7 +182,7 @@ def _joined(values: list[_Compute], *, every: bool) -> _Compute:
 
 
 def _calculated(
-    operation: Callable[[Any, Any], Any], left: _Compute, right: _Compute, source: str
+    operation: Callable[[Any, Any], Any], first: _Compute, second: _Compute, source: str
 ) -> _Compute:
     def calculate(one: Any, other: Any) -> Any:
         if one is None or other is None:
@@ -199,7 +198,7 @@ def _calculated(
         except OverflowError:
             raise UsageError(f"{source}: the number is too large") from None
 
-    return lambda batch: [calculate(*row) for row in zip(left(batch), right(batch), strict=True)]
+    return lambda batch: [calculate(*row) for row in zip(first(batch), second(batch), strict=True)]
 
 
 def _compared(node: ast.Compare, sides: list[ast.expr], operations: list[ast.cmpop]) -> _Compute:
@@ -292,11 +291,11 @@ def _kind(value: Any) -> str:
 
 def _reason(condition: _Condition, batch: Batch, index: int) -> str:
     """The condition, and the values of its columns."""
-    values = [f"{name} = {_shown(batch[name][index], name)}" for name in condition.names]
+    values = [f"{name} = {_short(batch[name][index], name)}" for name in condition.names]
     return f"not {condition.source}: {', '.join(values)}" if values else f"not {condition.source}"
 
 
-def _shown(value: Any, name: str) -> str:  # noqa: PLR0911 - a return for each kind of value
+def _short(value: Any, name: str) -> str:  # noqa: PLR0911 - a return for each kind of value
     """A value, shortened. Texts and structs are shown by their size only: they may be long, and parts may contain a seal."""
     match value:
         case None:

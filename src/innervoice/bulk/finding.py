@@ -33,7 +33,7 @@ class Finding(NamedTuple):
     rows: int
     """How many rows were examined."""
     columns: list[str]
-    kept: dict[str, str]
+    passed_on: dict[str, str]
     """The columns of the rows that are passed on, and their names in the result."""
     fields: int
     """How many answers of the sample have reasoning in a separate field or column."""
@@ -49,13 +49,13 @@ class Finding(NamedTuple):
         lines = [f"layout: {self.layout} (found in {self.rows:,} rows)", f"markup: {self.markup}"]
         if self.fields:
             lines.append(f"reasoning in a separate field: {self.fields:,} answers")
-        if self.kept:
-            lines.append(f"passed on: {', '.join(_renamed(self.kept))}")
+        if self.passed_on:
+            lines.append(f"passed on: {', '.join(_renamed(self.passed_on))}")
         return "\n".join(lines)
 
 
-def _renamed(kept: dict[str, str]) -> Iterable[str]:
-    return (old if old == new else f"{old} as {new}" for old, new in kept.items())
+def _renamed(columns: dict[str, str]) -> Iterable[str]:
+    return (old if old == new else f"{old} as {new}" for old, new in columns.items())
 
 
 def find(

@@ -106,7 +106,7 @@ _NUMBERED = re.compile(r"(.+?)_?\d+")
 def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
     """The layout of the rows of a sample; the options come first. Raises `UsageError` if none matches."""
     sample = [row for row in rows if isinstance(row, dict)]
-    layout = _said(sample, options)
+    layout = _by_options(sample, options)
     if layout is None:
         layouts = (kind.find(sample) for kind in KINDS.values())
         layout = next((one for one in layouts if one is not None), None)
@@ -119,7 +119,7 @@ def find_layout(rows: Sequence[dict[str, Any]], options: ReadOptions) -> Layout:
     return _with_context(layout, sample, options)
 
 
-def _said(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
+def _by_options(sample: list[dict[str, Any]], options: ReadOptions) -> Layout | None:
     """The layout that the options specify."""
     options_named = (
         options.messages,
@@ -151,7 +151,7 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
         return layout
     taken = {*layout.columns, *layout.reasoning}
 
-    def named(names: tuple[str, ...], fits: Callable[[Any], bool]) -> str | None:
+    def column_for(names: tuple[str, ...], fits: Callable[[Any], bool]) -> str | None:
         candidates = (name for name in _in_order(sample, names) if name not in taken)
         return next((name for name in candidates if _mostly(_values(sample, name), fits)), None)
 
@@ -159,11 +159,11 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
     is_completion = layout.kind == "messages" and layout.columns[0].lower() == "completion"
     holds_prompt = is_completion or layout.kind not in ("messages", "interactions", "answers")
     return layout.replace(
-        prompt=options.prompt or (named(_PROMPTS, _is_prompt) if holds_prompt else None),
-        system=named(_SYSTEMS, _is_text) if layout.kind != "answers" else None,
-        id=options.id or named(_IDS, _is_id),
-        model=options.model_column or named(_MODELS, _is_text),
-        finish=options.finish or named(_FINISHES, _is_finish),
+        prompt=options.prompt or (column_for(_PROMPTS, _is_prompt) if holds_prompt else None),
+        system=column_for(_SYSTEMS, _is_text) if layout.kind != "answers" else None,
+        id=options.id or column_for(_IDS, _is_id),
+        model=options.model_column or column_for(_MODELS, _is_text),
+        finish=options.finish or column_for(_FINISHES, _is_finish),
     )
 
 

@@ -44,8 +44,8 @@ def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
     prompts = column(batch, "prompt", "leak")
     references = column(batch, reference, "leak") if reference else [None] * rows_in(batch)
     finals = [
-        _reference(known) or final_answer(answer) or final_answer(thought)
-        for known, answer, thought in zip(references, answers, thoughts, strict=True)
+        _reference(value) or final_answer(answer) or final_answer(thought)
+        for value, answer, thought in zip(references, answers, thoughts, strict=True)
     ]
     return {
         **batch,
@@ -55,7 +55,7 @@ def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
             for final, answer, thought in zip(finals, answers, thoughts, strict=True)
         ],
         "answer_in_prompt": [
-            final is not None and len(final) >= shortest and _is_in(final, _said(prompt))
+            final is not None and len(final) >= shortest and _is_in(final, _prompt_text(prompt))
             for final, prompt in zip(finals, prompts, strict=True)
         ],
         "copied_share": [
@@ -113,14 +113,14 @@ def _is_word(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def _said(prompt: list[dict[str, Any]] | None) -> str:
+def _prompt_text(prompt: list[dict[str, Any]] | None) -> str:
     return "\n".join(
         message["content"] or "" for message in prompt or () if message["role"] != "assistant"
     )
 
 
-def _reference(known: Any) -> str | None:
-    return str(known).strip() or None if known is not None else None
+def _reference(value: Any) -> str | None:
+    return str(value).strip() or None if value is not None else None
 
 
 def _grams(text: str) -> list[int]:

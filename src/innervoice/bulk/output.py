@@ -178,13 +178,13 @@ class Output(NamedTuple):
         records.save(place.folder / _STATE / _PLAN, {"plan": digest, **replaces})
         return place, None
 
-    def _check_owner(self, done: dict[str, Any] | None, begun: str | None) -> None:
+    def _check_owner(self, manifest: dict[str, Any] | None, begun: str | None) -> None:
         """Raises `UsageError` for what is not the result of a run."""
         if self.is_folder:
-            if not done and begun is None and _is_used(self.path):
+            if not manifest and begun is None and _is_used(self.path):
                 raise UsageError(_not_ours(self.path, f"{_MANIFEST} of innervoice bulk in it"))
             return
-        our_files = {*records.file_names(done), *([self.manifest.name] if done else ())}
+        our_files = {*records.file_names(manifest), *([self.manifest.name] if manifest else ())}
         for target in self._targets:
             if target.name not in our_files and os.path.lexists(target):
                 raise UsageError(_not_ours(target, f"{self.manifest.name} that names it"))
@@ -210,25 +210,25 @@ class Output(NamedTuple):
         remove_state(self._real, self.ending)
         return self._replace(replaces=True)
 
-    def _check_unchanged(self, done: dict[str, Any]) -> None:
+    def _check_unchanged(self, manifest: dict[str, Any]) -> None:
         """Raises `UsageError` if a file is another one than the run has made; one that is missing can be made again."""
-        for path, size in self._files(done):
+        for path, size in self._files(manifest):
             if os.path.lexists(path) and not _has_size(path, size):
                 raise UsageError(
                     f"{path} has changed since the run that made it; choose another path, or pass --overwrite"
                 )
 
-    def _is_whole(self, done: dict[str, Any]) -> bool:
-        return all(_has_size(path, size) for path, size in self._files(done))
+    def _is_whole(self, manifest: dict[str, Any]) -> bool:
+        return all(_has_size(path, size) for path, size in self._files(manifest))
 
-    def _files(self, done: dict[str, Any]) -> Iterator[tuple[Path, int]]:
+    def _files(self, manifest: dict[str, Any]) -> Iterator[tuple[Path, int]]:
         """The files of a result, with their sizes."""
         folder = self.path if self.is_folder else self.path.parent
-        for part in done["parts"]:
+        for part in manifest["parts"]:
             for file in part.values():
                 yield folder / file["name"], file["size"]
 
-    def known(self, number: int) -> dict[str, Any] | None:
+    def finished_part(self, number: int) -> dict[str, Any] | None:
         """A part that is complete."""
         part: dict[str, Any] | None = records.load(self.state_path(number))
         if not isinstance(part, dict):
@@ -515,20 +515,20 @@ def check_stream(read: Iterable[str | os.PathLike[str]], stream: Any) -> None:
 _CHOOSE = "choose another path for the output"
 
 
-def _written_over(given: str, name: str) -> str:
-    return f"the input {given} would be written over by the output {name}; {_CHOOSE}"
+def _written_over(path: str, name: str) -> str:
+    return f"the input {path} would be written over by the output {name}; {_CHOOSE}"
 
 
-def _check_identity(identity: Identity | None, given: str, taken: dict[Identity, str]) -> None:
+def _check_identity(identity: Identity | None, path: str, taken: dict[Identity, str]) -> None:
     if identity in taken:
-        raise UsageError(_written_over(given, taken[identity]))
+        raise UsageError(_written_over(path, taken[identity]))
 
 
-def _local_path(given: str) -> Path | None:
+def _local_path(path: str) -> Path | None:
     """The path behind all links; None if it is on another machine."""
     for start in _LOCAL:
-        given = given.removeprefix(start)
-    return None if is_address(given) else Path(given).resolve()
+        path = path.removeprefix(start)
+    return None if is_address(path) else Path(path).resolve()
 
 
 def _identities(path: Path) -> Iterator[Identity]:

@@ -286,12 +286,12 @@ def parquet_pieces(file: InputFile, size: int) -> Iterator[Piece]:
         return
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     whole = sum(group.total_byte_size for group in groups) or 1
-    start = first = rows = held = 0
+    start = first = rows = size_so_far = 0
     for number, group in enumerate(groups, 1):
-        rows, held = rows + group.num_rows, held + group.total_byte_size
-        if held >= size or number == len(groups):
-            yield Piece(file, start, number, first, (file.size or 0) * held // whole)
-            start, first, held = number, rows, 0
+        rows, size_so_far = rows + group.num_rows, size_so_far + group.total_byte_size
+        if size_so_far >= size or number == len(groups):
+            yield Piece(file, start, number, first, (file.size or 0) * size_so_far // whole)
+            start, first, size_so_far = number, rows, 0
     if not groups:
         yield Piece(file, 0, 0)
 
@@ -357,15 +357,15 @@ def _record_batches(file: InputFile, reader: Any, size: int) -> Iterator[Piece]:
         yield Piece(file, size=file.size or 0)
         return
     batches = reader.num_record_batches
-    start = first = rows = held = 0
+    start = first = rows = size_so_far = 0
     for number in range(batches):
         batch = reader.get_batch(number)
-        rows, held = rows + batch.num_rows, held + batch.nbytes
-        if held >= size or number == batches - 1:
+        rows, size_so_far = rows + batch.num_rows, size_so_far + batch.nbytes
+        if size_so_far >= size or number == batches - 1:
             yield Piece(
                 file, start, number + 1, first, (file.size or 0) * (number + 1 - start) // batches
             )
-            start, first, held = number + 1, rows, 0
+            start, first, size_so_far = number + 1, rows, 0
     if not batches:
         yield Piece(file, 0, 0)
 
@@ -443,7 +443,7 @@ def _of_conversation(file: InputFile, conversation: Conversation) -> Table:
     prompt: list[dict[str, Any]] = []
     for number, turn in enumerate(conversation.turns, 1):
         if turn.message.role != "assistant":
-            prompt.append(_asked(turn.message))
+            prompt.append(_prompt_message(turn.message))
             continue
         answer = turn.answer or Response(parts=turn.message.parts, ended=True)
         model = answer.model or (turn.message.origin.model if turn.message.origin else None)
@@ -463,13 +463,13 @@ def _of_conversation(file: InputFile, conversation: Conversation) -> Table:
     )
 
 
-def _asked(message: Message) -> dict[str, Any]:
+def _prompt_message(message: Message) -> dict[str, Any]:
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     members = {"call_id": results[0].call_id} if results else {}
-    return {"role": message.role, "content": _said(message), **members}
+    return {"role": message.role, "content": _message_text(message), **members}
 
 
-def _said(message: Message) -> str:
+def _message_text(message: Message) -> str:
     """The text of a message to the model."""
     texts = []
     for part in message.parts:

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from innervoice.bulk.messages import prompt_of_message
+from innervoice.bulk.answers import prompt_of_message
 from innervoice.bulk.schema import Batch, Column, Step, column
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import DecodeError, UsageError
@@ -38,9 +38,10 @@ def _run(batch: Batch, *, path: str) -> Batch:
         prompt if prompt is not None or body is None else _prompt(body)
         for prompt, body in zip(column(batch, "prompt", "requests"), requests, strict=True)
     ]
-    known = batch.get("tools") or [None] * len(ids)
+    tools_before = batch.get("tools") or [None] * len(ids)
     tools = [
-        _tools(body) if tool is None else tool for tool, body in zip(known, requests, strict=True)
+        _tools(body) if tool is None else tool
+        for tool, body in zip(tools_before, requests, strict=True)
     ]
     return {**batch, "prompt": prompts, "tools": tools}
 
@@ -68,9 +69,9 @@ def _places(path: str) -> dict[str, int]:
     return places
 
 
-def _request(path: str, own: str) -> dict[str, Any] | None:
+def _request(path: str, request_id: str) -> dict[str, Any] | None:
     """The body of the request with this id."""
-    place = _places(path).get(own)
+    place = _places(path).get(request_id)
     if place is None:
         return None
     with Path(path).open("rb") as stream:
@@ -81,8 +82,8 @@ def _request(path: str, own: str) -> dict[str, Any] | None:
 
 
 def _prompt(body: dict[str, Any]) -> list[dict[str, Any]] | None:
-    said = next((body[name] for name in _MESSAGES if body.get(name) is not None), None)
-    listed = [{"role": "user", "content": said}] if isinstance(said, str) else said
+    content = next((body[name] for name in _MESSAGES if body.get(name) is not None), None)
+    listed = [{"role": "user", "content": content}] if isinstance(content, str) else content
     try:
         messages = history_from(listed, inline="off").messages if isinstance(listed, list) else ()
     except DecodeError:

@@ -9,11 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from innervoice.bulk.answers import RowAnswer, answers_in
+from innervoice.bulk.answers import (
+    RowAnswer,
+    answers_in,
+    calls_text,
+    with_earlier_turns,
+    with_whole_prompts,
+)
 from innervoice.bulk.fast_split import SplitText, TextSplitter, status_of
 from innervoice.bulk.layouts import Layout, ReadOptions
 from innervoice.bulk.manifest import Trouble
-from innervoice.bulk.messages import calls_text, with_earlier_turns, with_whole_prompts
 from innervoice.bulk.schema import COLUMNS, Batch
 from innervoice.bulk.table import Table, taken
 from innervoice.canon.jsontext import dump_json, load_json
@@ -187,8 +192,8 @@ class RowReader:
         parts: tuple[Part, ...] = (Thinking(answer.reasoning),)
         if "inline_repeated" in split.notes:
             return (*parts, Text(split.answer or ""), *answer.calls)
-        said = self._splitter.response(answer.text or "", elsewhere=True).parts
-        return (*parts, *said, *answer.calls)
+        text_parts = self._splitter.response(answer.text or "", elsewhere=True).parts
+        return (*parts, *text_parts, *answer.calls)
 
 
 def _columns_of(response: Response, answer: RowAnswer) -> SplitText:

@@ -182,7 +182,7 @@ def _missing(
 ) -> Iterator[tuple[int, Piece]]:
     """The pieces without a part; existing parts are added to `parts`."""
     for number, piece in enumerate(pieces):
-        written_piece = place.known(number)
+        written_piece = place.finished_part(number)
         if written_piece is None:
             yield number, piece
         else:
@@ -193,7 +193,7 @@ def _missing(
 def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str, Any]:
     """Reads a piece and writes its part; returns the files and the counts."""
     reader = RowReader(job.finding.layout, job.options, tuple(job.finding.markup.rows))
-    needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.kept]
+    needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.passed_on]
     if job.finding.layout.kind in ("answers", "sessions"):
         needed = None
     counts = Counts()
@@ -253,12 +253,14 @@ def kept_types(finding: Finding) -> dict[str, Any]:
     schema = schema_in(finding.files[0])
     if schema is not None:
         return {
-            new: schema.field(old).type for old, new in finding.kept.items() if old in schema.names
+            new: schema.field(old).type
+            for old, new in finding.passed_on.items()
+            if old in schema.names
         }
     sample = sample_of(finding.files, SAMPLE_ROWS)
     values = {
         new: [row.get(old) for row in sample if row.get(old) is not None]
-        for old, new in finding.kept.items()
+        for old, new in finding.passed_on.items()
     }
     return {name: _type(samples, arrow) for name, samples in values.items()}
 
@@ -315,15 +317,15 @@ class Reports:
         return int(self.numbers[1])
 
 
-_own: dict[str, Any] = {}
+_of_process: dict[str, Any] = {}
 
 
 def _set_up(work: Callable[..., Any], job: Any, numbers: Any) -> None:
-    _own.update(work=work, job=job, reports=Reports(numbers))
+    _of_process.update(work=work, job=job, reports=Reports(numbers))
 
 
 def _do(number: int, piece: Piece) -> Any:
-    return _own["work"](_own["job"], number, piece, _own["reports"])
+    return _of_process["work"](_of_process["job"], number, piece, _of_process["reports"])
 
 
 def in_processes(
@@ -411,27 +413,27 @@ class Progress:
         """Adds bytes that an earlier run has done."""
         self._skipped += size
 
-    def show(self, rows: int, done: int, *, final: bool = False) -> None:
+    def show(self, rows: int, size: int, *, final: bool = False) -> None:
         """Shows rows and bytes of this run."""
         now = time.monotonic()
         if not self._is_shown or (now - self._last < _EVERY and not final):
             return
         self._last = now
         self._stream.write(
-            f"\r\x1b[K{self.line(rows, done, now - self._begun)}" + ("\n" if final else "")
+            f"\r\x1b[K{self.line(rows, size, now - self._begun)}" + ("\n" if final else "")
         )
         self._stream.flush()
 
-    def line(self, rows: int, done: int, seconds: float) -> str:
+    def line(self, rows: int, size: int, seconds: float) -> str:
         """The line after this many seconds."""
-        speed = done / seconds if seconds > 0 else 0.0
-        facts = f"{rows:,} rows  {done / 1e6:,.0f} MB  {speed / 1e6:,.1f} MB/s"
+        speed = size / seconds if seconds > 0 else 0.0
+        facts = f"{rows:,} rows  {size / 1e6:,.0f} MB  {speed / 1e6:,.1f} MB/s"
         if not self._total:
             return facts
-        share = min((done + self._skipped) / self._total, 1.0)
+        share = min((size + self._skipped) / self._total, 1.0)
         bar = "█" * int(share * _WIDTH)
-        left = max(self._total - self._skipped - done, 0) / speed if speed else 0.0
-        return f"{bar:·<{_WIDTH}} {share:>4.0%}  {facts}  {_clock(left)} left"
+        seconds_left = max(self._total - self._skipped - size, 0) / speed if speed else 0.0
+        return f"{bar:·<{_WIDTH}} {share:>4.0%}  {facts}  {_clock(seconds_left)} left"
 
 
 def _clock(seconds: float) -> str:

@@ -101,12 +101,12 @@ def estimated_tokens(text: str) -> int:
 
 
 def _tokens(
-    usage: dict[str, Any] | None, thought: str, said: str, tokens: Callable[[str], int] | None
+    usage: dict[str, Any] | None, thought: str, answer: str, tokens: Callable[[str], int] | None
 ) -> tuple[int, int, str]:
     if usage and usage.get("output") is not None and usage.get("reasoning") is not None:
         return usage["reasoning"], max(usage["output"] - usage["reasoning"], 0), "provider"
     count = tokens or estimated_tokens
-    return count(thought), count(said), "tokenizer" if tokens else "estimate"
+    return count(thought), count(answer), "tokenizer" if tokens else "estimate"
 
 
 def _arguments(calls: str | None) -> str:
@@ -177,11 +177,11 @@ def _dollars(
         counted = Usage(
             input_tokens=usage["input"], output_tokens=usage["output"], reasoning_tokens=reasoned
         )
-        found = list_price(Response(model=model, usage=counted))
-        if found is None:
+        listed = list_price(Response(model=model, usage=counted))
+        if listed is None:
             return None, None
-        return float(found.total) * factor, None if found.reasoning is None else float(
-            found.reasoning
+        return float(listed.total) * factor, None if listed.reasoning is None else float(
+            listed.reasoning
         ) * factor
     total = (usage["input"] * price.input + usage["output"] * price.output) / _MILLION
     return total * factor, None if reasoned is None else reasoned * price.output / _MILLION * factor

@@ -26,9 +26,9 @@ from innervoice.bulk.rows import schema_columns
 from innervoice.bulk.running import Result, read, run, write_lines
 from innervoice.bulk.schema import Step
 from innervoice.bulk.secrets import secrets
+from innervoice.bulk.training.checks import load_template
 from innervoice.bulk.training.examples import examples_form, recipe
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
-from innervoice.bulk.training.templates import load_template
 from innervoice.cli.files import FileError, write_file
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS
@@ -247,7 +247,7 @@ def _steps_and_filter(
     steps = [*steps_for(expression, steps), *steps]
     columns = [
         *schema_columns(options),
-        *finding.kept.values(),
+        *finding.passed_on.values(),
         *(name for step in steps for name in step.adds),
     ]
     return steps, parse_filter(where, columns)
@@ -363,7 +363,9 @@ def convert(
             options,
             steps=steps,
             divide=divider,
-            form=examples_form(maker, tools=bool(requests) or "tools" in finding.kept.values()),
+            form=examples_form(
+                maker, tools=bool(requests) or "tools" in finding.passed_on.values()
+            ),
             format=format,
             settings={**_divided_settings(divider), "requests": requests},
             reads=[path for path in (requests, template) if path is not None],

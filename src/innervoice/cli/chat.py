@@ -182,10 +182,10 @@ class Session:
         """Shows the token counts so far."""
         usage = self.chat.usage
         counts = {"in": usage.input_tokens, "out": usage.output_tokens, "of it reasoning": usage.reasoning_tokens}  # fmt: skip
-        known = ", ".join(
+        words = ", ".join(
             f"{count:,} {what}" for what, count in counts.items() if count is not None
         )
-        click.echo(f"tokens: {known or 'none so far'}")
+        click.echo(f"tokens: {words or 'none so far'}")
 
     def do_save(self, path: str) -> None:
         """Writes the session to a file."""

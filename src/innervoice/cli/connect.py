@@ -40,10 +40,10 @@ class Connection(NamedTuple):
     emulated: bool
 
 
-def chosen_model(given: str | None) -> str:
+def chosen_model(model: str | None) -> str:
     """The model that was passed, else the first default model with a key, else the first default model."""
-    if given:
-        return given
+    if model:
+        return model
     return next((model for model in _USUAL if _has_key(model)), DEFAULT)
 
 

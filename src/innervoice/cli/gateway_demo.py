@@ -66,7 +66,7 @@ def _lead(http: httpx2.Client) -> int:
         click.echo(f"you: {question}")
         history.append(user(question))
         while True:
-            answer, headers_line = _asked(http, history, home, path)
+            answer, headers_line = _answer_of(http, history, home, path)
             restored += int(headers_line.partition("restored=")[2].partition(" ")[0])
             click.echo(f"  {headers_line}")
             history.append(_bare(answer.message))
@@ -80,7 +80,7 @@ def _lead(http: httpx2.Client) -> int:
     return restored
 
 
-def _asked(
+def _answer_of(
     http: httpx2.Client, history: list[Message], home: str, path: str
 ) -> tuple[Response, str]:
     """The answer, and what happened to the reasoning of the request."""

@@ -70,7 +70,9 @@ def command(*, file: str, as_json: bool, hide_thinking: bool, **hints: Any) -> N
             conversation = source.conversation(entry.id)
         except InnervoiceError as error:
             failed += 1
-            click.echo(f"{_named(file, source, entry)}: {type(error).__name__}: {error}", err=True)
+            click.echo(
+                f"{_name_of(file, source, entry)}: {type(error).__name__}: {error}", err=True
+            )
             continue
         for title, turn in _answers(file, source, conversation):
             try:
@@ -103,7 +105,7 @@ def _with_bar(entries: list[Entry]) -> Iterator[Entry]:
         yield from bar
 
 
-def _named(file: str, source: Source, entry: Entry) -> str:
+def _name_of(file: str, source: Source, entry: Entry) -> str:
     if len(source.entries) == 1:
         return file
     return f"{file}:{entry.line}" if entry.end is not None else f"{file} ({entry.id})"
@@ -116,11 +118,11 @@ def _answers(file: str, source: Source, conversation: Conversation) -> Iterator[
     for number, turn in enumerate(conversation.turns):
         if turn.message.role != "assistant":
             continue
-        lane = f" ({conversation.id})" if len(source.entries) > 1 else ""
-        place = f"{lane}, turn {number}"
+        name = f" ({conversation.id})" if len(source.entries) > 1 else ""
+        place = f"{name}, turn {number}"
         if turn.line is not None:
             # The line of a subagent may be that of another file.
-            place = f"{lane}, line {turn.line}" if conversation.parent else f":{turn.line}"
+            place = f"{name}, line {turn.line}" if conversation.parent else f":{turn.line}"
         yield f"{file}{'' if is_only else place}", turn
 
 

@@ -130,7 +130,7 @@ def revoke(*, which: str, forget: bool, file: str | None) -> None:
     async def end(keys: CallerKeys) -> list[Caller]:
         # The user may have only the key itself.
         whole = await keys.found(which)
-        callers = [whole] if whole else _named(await keys.all(), which)
+        callers = [whole] if whole else _keys_for(await keys.all(), which)
         callers = [caller for caller in callers if caller.revoked is None or forget]
         if len(callers) > 1 and which.startswith("iv-"):
             ids = ", ".join(caller.id for caller in callers)
@@ -203,7 +203,7 @@ def _budget(text: str) -> Budget:
     return Budget.from_row({"amount": float(match[1]), "period": match[2]})
 
 
-def _named(callers: list[Caller], which: str) -> list[Caller]:
+def _keys_for(callers: list[Caller], which: str) -> list[Caller]:
     """The keys for an argument: by id, by their first characters, or by owner."""
     start = f"{which.rstrip('….')}…"
     by_id = [caller for caller in callers if which == caller.id]

@@ -133,7 +133,7 @@ def _of_conversation(conversation: Conversation, source: Source, target: str) ->
         yield Found(problem, line, name)
 
 
-def _row(found: Found) -> dict[str, object]:
-    row = {name: getattr(found.problem, name) for name in found.problem.__struct_fields__}
-    place = {"line": found.line, "conversation": found.conversation}
+def _row(finding: Found) -> dict[str, object]:
+    row = {name: getattr(finding.problem, name) for name in finding.problem.__struct_fields__}
+    place = {"line": finding.line, "conversation": finding.conversation}
     return row | {name: value for name, value in place.items() if value is not None}

@@ -95,7 +95,7 @@ def _lines(name: str | None, dialect: str | None) -> Iterator[str]:
     if name is None:
         return _overview()
     host = host_of(name) if "/" not in name else None
-    return _rows(host) if host else _shown(name, dialect)
+    return _rows(host) if host else _model_lines(name, dialect)
 
 
 def _rows(host: Host) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _rows(host: Host) -> Iterator[str]:
             yield f"  {', '.join(row.match[:2]):45} {row.control:20} {efforts}"
 
 
-def _shown(name: str, dialect: str | None) -> Iterator[str]:
+def _model_lines(name: str, dialect: str | None) -> Iterator[str]:
     provider, model = names_of(None, name)
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
@@ -182,20 +182,20 @@ def _refresh(source: str | None) -> None:
         click.echo(line)
 
 
-def _left_out(made: Refreshed) -> Iterator[str]:
+def _left_out(refreshed: Refreshed) -> Iterator[str]:
     """What was read from a list, and what was not."""
-    taken = ", ".join(f"{column} {count}" for column, count in sorted(made.taken.items()))
+    taken = ", ".join(f"{column} {count}" for column, count in sorted(refreshed.taken.items()))
     yield f"  new values  {taken or 'none'}"
-    if made.without_reasoning:
-        yield f"  left out    {made.without_reasoning} models that do not reason"
-    if made.unknown_hosts:
-        names = _some([f"{name!r}" for name in made.unknown_hosts])
-        yield f"  left out    {made.unknown_hosts.total()} models of {len(made.unknown_hosts)} providers that are unknown here: {names}"
-    if made.unknown_models:
-        names = _some([f"{name!r}" for name in made.unknown_models])
-        yield f"  left out    {len(made.unknown_models)} models that no row fits: {names}"
-    if made.not_understood:
-        words = [f"{what} ({count})" for what, count in made.not_understood.most_common()]
+    if refreshed.without_reasoning:
+        yield f"  left out    {refreshed.without_reasoning} models that do not reason"
+    if refreshed.unknown_hosts:
+        names = _some([f"{name!r}" for name in refreshed.unknown_hosts])
+        yield f"  left out    {refreshed.unknown_hosts.total()} models of {len(refreshed.unknown_hosts)} providers that are unknown here: {names}"
+    if refreshed.unknown_models:
+        names = _some([f"{name!r}" for name in refreshed.unknown_models])
+        yield f"  left out    {len(refreshed.unknown_models)} models that no row fits: {names}"
+    if refreshed.not_understood:
+        words = [f"{what} ({count})" for what, count in refreshed.not_understood.most_common()]
         yield f"  not known   {_some(words)}"
 
 

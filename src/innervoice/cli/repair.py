@@ -72,7 +72,11 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(output, written, force=force)
-    remaining = _left(written, target) if own_history else _left_of(from_json(written), target)
+    remaining = (
+        _remaining_problems(written, target)
+        if own_history
+        else _left_of(from_json(written), target)
+    )
     if not history.session:
         # What the target requires in addition to the parts, where the format has a member for it.
         missing = {problem.code for _, problem in remaining}
@@ -109,7 +113,7 @@ def _left_of(messages: list[Message], target: str) -> list[tuple[int | None, Pro
     return [(None, problem) for problem in lint([*messages, NEXT], target)]
 
 
-def _left(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
+def _remaining_problems(written: bytes, target: str) -> list[tuple[int | None, Problem]]:
     """The problems that are left for the target."""
     try:
         return problems_of(history_from(written), target)

@@ -128,7 +128,9 @@ def command(
         raise click.UsageError("--script needs --emulated")
     try:
         gateway = (
-            _running(url) if url else _own(file, key, report, log, emulated=emulated, script=script)
+            _running(url)
+            if url
+            else _gateway_here(file, key, report, log, emulated=emulated, script=script)
         )
         with (
             gateway as (address, summary),
@@ -175,7 +177,7 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _own(
+def _gateway_here(
     file: str | None,
     key: str | None,
     report: TextIO | None,
@@ -279,8 +281,8 @@ class ClientTarget:
         values = {"url": self.url, "key": self.key, "folder": str(self.folder)}
         values["model"] = self.model or ""
 
-        def value(found: re.Match[str]) -> str:
-            text = values[found[1]]
+        def value(gap: re.Match[str]) -> str:
+            text = values[gap[1]]
             return json.dumps(text)[1:-1] if escaped else text
 
         return _PLACE.sub(value, template)
@@ -351,12 +353,12 @@ def _client(row: Mapping[str, object]) -> Client:
     return Client(**frozen)  # type: ignore[arg-type]
 
 
-def nearest_clients(given: str) -> list[str]:
+def nearest_clients(text: str) -> list[str]:
     """The ids that are most similar to a text, also by the name of the program or the product."""
     by_name = {
         name.lower(): client.id
         for client in clients().values()
         for name in (client.name, client.program, client.id)
     }
-    close = get_close_matches(given.lower()[:100], list(by_name), 3)
+    close = get_close_matches(text.lower()[:100], list(by_name), 3)
     return list(dict.fromkeys(by_name[name] for name in close))

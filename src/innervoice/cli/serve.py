@@ -18,7 +18,7 @@ from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, v
 from innervoice.errors import UsageError
 
 if TYPE_CHECKING:
-    from innervoice.bridges.otel.served import ServedSpans
+    from innervoice.bridges.otel.call import ServedSpans
     from innervoice.gateway.operations.journal import Journal
     from innervoice.gateway.operations.request_log import GatewayLog
 
@@ -116,7 +116,7 @@ def command(
         output = ServeOutput(log_format)
         gateway = ServedGateway(file, host, port, emulated=emulated, script=script, output=output)
         if otel:
-            from innervoice.bridges.otel.served import ServedSpans
+            from innervoice.bridges.otel.call import ServedSpans
 
             gateway.spans = ServedSpans()
         if check:
@@ -382,6 +382,6 @@ def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
 
 def _example(config: Any, names: tuple[str, ...]) -> str:
     """A model for the examples: one of the configured names, or else one that a client of another provider would not have."""
-    own: Iterator[str] = (model.name for model in config.models if not model.is_glob)
+    configured: Iterator[str] = (model.name for model in config.models if not model.is_glob)
     usual = (name for name in (_USUAL, *names) if name in names)
-    return (*own, *usual, "PROVIDER/MODEL")[0]
+    return (*configured, *usual, "PROVIDER/MODEL")[0]

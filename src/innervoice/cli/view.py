@@ -94,11 +94,11 @@ def command(
     if target is not None:
         _check_target(target)
     _check_packages()
-    shelf = _shelf(paths)
+    library = _library_in(paths)
     if file is not None:
-        _export(shelf, file, cast("Policy", show or "full"), force=force)
+        _export(library, file, cast("Policy", show or "full"), force=force)
         return
-    _serve(shelf, cast("Policy", show or "summary"), target, host, port, no_browser=no_browser)
+    _serve(library, cast("Policy", show or "summary"), target, host, port, no_browser=no_browser)
 
 
 def _check_packages() -> None:
@@ -120,7 +120,7 @@ def _check_target(target: str) -> None:
         raise click.UsageError(str(error)) from None
 
 
-def _shelf(paths: tuple[str, ...]) -> Library:
+def _library_in(paths: tuple[str, ...]) -> Library:
     from innervoice.view.library import Library
 
     files = [Path(path) for path in paths if path != "-"]
@@ -137,32 +137,32 @@ def _shelf(paths: tuple[str, ...]) -> Library:
         except OSError as error:
             raise FileError(f"Cannot read {path}: {error.strerror}.") from None
     try:
-        shelf = Library(files, standard_input().buffer.read() if "-" in paths else None)
+        library = Library(files, standard_input().buffer.read() if "-" in paths else None)
     except InnervoiceError as error:
         raise FileError(f"standard input: {error}.\n{_formats()}") from None
     # Only counted: a large file is opened when the page requests it.
-    listed = shelf.sources(limit=0)
+    listed = library.sources(limit=0)
     if not listed["total"]:
         unknown = listed["unknown"]
         seen = f" ({counted(unknown, 'file')} of no known format)" if unknown else ""
         raise FileError(f"There is nothing to view in {_joined(files)}{seen}.\n{_formats()}")
     if "-" not in paths:
         _check_formats(files)
-    return shelf
+    return library
 
 
-def _check_formats(named: list[Path]) -> None:
+def _check_formats(paths: list[Path]) -> None:
     """Raises the error of the first file if no other was named."""
     from innervoice.sources.opening import open_source, reader_of
 
     try:
-        if any(path.is_dir() or reader_of(path) is not None for path in named):
+        if any(path.is_dir() or reader_of(path) is not None for path in paths):
             return
-        open_source(named[0])
+        open_source(paths[0])
     except InnervoiceError as error:
-        raise FileError(f"{named[0]}: {error}.\n{_formats()}") from None
+        raise FileError(f"{paths[0]}: {error}.\n{_formats()}") from None
     except OSError as error:
-        raise FileError(f"Cannot read {error.filename or named[0]}: {error.strerror}.") from None
+        raise FileError(f"Cannot read {error.filename or paths[0]}: {error.strerror}.") from None
 
 
 def _joined(paths: list[Path]) -> str:
@@ -176,21 +176,21 @@ def _formats() -> str:
     return f"It knows {', '.join(names)}."
 
 
-def _export(shelf: Library, file: str, show: Policy, *, force: bool) -> None:
+def _export(library: Library, file: str, show: Policy, *, force: bool) -> None:
     from innervoice.view.export import export_of, form_of
 
-    listed = shelf.sources(limit=2)
+    listed = library.sources(limit=2)
     if listed["total"] > 1:
         first = listed["sources"][0]
         raise FileError(
             f"--export takes one source, and there are {listed['total']:,}; name a file. The newest is {first['path']}."
         )
     try:
-        exported = export_of(shelf, listed["sources"][0]["first"], form_of(file), show)
+        exported = export_of(library, listed["sources"][0]["first"], form_of(file), show)
     except InnervoiceError as error:
         raise click.UsageError(str(error)) from None
     write_file(file, exported.data, force=force)
-    for sentence in exported.said:
+    for sentence in exported.omissions:
         click.echo(sentence, err=True)
     click.echo(f"Wrote {file}.", err=True)
 
@@ -211,7 +211,7 @@ def _listening(host: str, port: int | None) -> socket.socket:
 
 
 def _serve(
-    shelf: Library,
+    library: Library,
     show: Policy,
     target: str | None,
     host: str,
@@ -235,5 +235,5 @@ def _serve(
     if not no_browser:
         webbrowser.open(address)
     with suppress(KeyboardInterrupt):
-        run(listening, shelf, settings)
+        run(listening, library, settings)
     raise click.exceptions.Exit(INTERRUPTED)  # it serves until Ctrl+C

@@ -145,12 +145,12 @@ class Keyring:
         else:
             headers = self._keyless_headers(destination, outgoing)
         return (
-            {**self._told(host.header_variables), **headers}
+            {**self._variable_headers(host.header_variables), **headers}
             if host and host.header_variables
             else headers
         )
 
-    def _told(self, variables: Mapping[str, Iterable[str]]) -> dict[str, str]:
+    def _variable_headers(self, variables: Mapping[str, Iterable[str]]) -> dict[str, str]:
         """The headers that environment variables fill."""
         values = {name: self._first_of(names) for name, names in variables.items()}
         return {name: _checked(value, name) for name, value in values.items() if value}
@@ -402,7 +402,7 @@ def exchanged(url: str, key: str, provider: str) -> str:
         if token_before and now < token_before.renewed_at:
             return token_before.text
         try:
-            token = _asked(url, key, provider)
+            token = _requested_token(url, key, provider)
         except (ConnectionFailedError, ServerError):
             if token_before and now < token_before.ends_at:
                 return token_before.text  # still valid; the next request asks again
@@ -415,7 +415,7 @@ def _name(url: str, key: str) -> tuple[str, bytes]:
     return url, sha256(key.encode()).digest()
 
 
-def _asked(url: str, key: str, provider: str) -> _Token:
+def _requested_token(url: str, key: str, provider: str) -> _Token:
     """Calls the server, with retries after a temporary failure."""
     http = import_module("httpx2")
     for tries in reversed(range(_TRIES)):

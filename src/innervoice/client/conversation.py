@@ -113,9 +113,9 @@ class ConversationBase:
         """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse."""
         check_names(settings, CALL_NAMES, "conversation")
         last = plan(**self._last_asked) if self._last_asked else None
-        return plan(**self._asked(settings), last=last)
+        return plan(**self._plan_arguments(settings), last=last)
 
-    def _asked(self, settings: CallFields) -> dict[str, Any]:
+    def _plan_arguments(self, settings: CallFields) -> dict[str, Any]:
         """The data for the plan of the next request."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
@@ -165,7 +165,7 @@ class ConversationBase:
         merged = {**self.settings, **settings}
         if "reasoning" in merged:
             merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
-        self._last_asked = self._asked(settings)
+        self._last_asked = self._plan_arguments(settings)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
     def _keep(self, response: Response, *, last: bool) -> Sequence[ToolCall]:

@@ -52,7 +52,7 @@ def _pools(http: Any) -> Iterator[Any]:
             yield pool
 
 
-def _left(timeout: float | None, error: type[Exception]) -> float | None:
+def _remaining(timeout: float | None, error: type[Exception]) -> float | None:
     """How long an operation may take; raises the error if the time is up."""
     if not isinstance(timeout, Limit):
         return timeout
@@ -74,7 +74,7 @@ class _Backend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore2.NetworkStream:
-        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        seconds = _remaining(timeout, httpcore2.ConnectTimeout)
         return _Stream(
             self._backend.connect_tcp(host, port, seconds, local_address, socket_options)
         )
@@ -88,18 +88,18 @@ class _Stream(httpcore2.NetworkStream):
         self._stream = stream
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = self._stream.read(max_bytes, _left(timeout, httpcore2.ReadTimeout))
+        data: bytes = self._stream.read(max_bytes, _remaining(timeout, httpcore2.ReadTimeout))
         return data
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         for start in range(0, len(buffer), _WRITTEN):
-            seconds = _left(timeout, httpcore2.WriteTimeout)
+            seconds = _remaining(timeout, httpcore2.WriteTimeout)
             self._stream.write(buffer[start : start + _WRITTEN], seconds)
 
     def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.NetworkStream:
-        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        seconds = _remaining(timeout, httpcore2.ConnectTimeout)
         return _Stream(self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     def close(self) -> None:
@@ -121,7 +121,7 @@ class _AsyncBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Any = None,
     ) -> httpcore2.AsyncNetworkStream:
-        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        seconds = _remaining(timeout, httpcore2.ConnectTimeout)
         return _AsyncStream(
             await self._backend.connect_tcp(host, port, seconds, local_address, socket_options)
         )
@@ -135,17 +135,17 @@ class _AsyncStream(httpcore2.AsyncNetworkStream):
         self._stream = stream
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        data: bytes = await self._stream.read(max_bytes, _left(timeout, httpcore2.ReadTimeout))
+        data: bytes = await self._stream.read(max_bytes, _remaining(timeout, httpcore2.ReadTimeout))
         return data
 
     async def start_tls(
         self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore2.AsyncNetworkStream:
-        seconds = _left(timeout, httpcore2.ConnectTimeout)
+        seconds = _remaining(timeout, httpcore2.ConnectTimeout)
         return _AsyncStream(await self._stream.start_tls(ssl_context, server_hostname, seconds))
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        await self._stream.write(buffer, _left(timeout, httpcore2.WriteTimeout))
+        await self._stream.write(buffer, _remaining(timeout, httpcore2.WriteTimeout))
 
     async def aclose(self) -> None:
         await self._stream.aclose()

@@ -145,21 +145,21 @@ class Settings:
             answer_type=answer_type,
         )
 
-    def _headers(self, own: Mapping[str, str] | None) -> Mapping[str, str]:
+    def _headers(self, headers: Mapping[str, str] | None) -> Mapping[str, str]:
         """The headers that the caller adds to one call."""
-        return {**self.headers, **_checked(own)} if own else self.headers
+        return {**self.headers, **_checked(headers)} if headers else self.headers
 
-    def _deadline(self, own: Mapping[str, Any], *, stream: bool) -> Deadline:
+    def _deadline(self, limits: Mapping[str, Any], *, stream: bool) -> Deadline:
         """The time limits of one call."""
         total, idle = self._timeout, self._idle_timeout
-        if own:
-            total, idle = own.get("timeout", total), own.get("idle_timeout", idle)
+        if limits:
+            total, idle = limits.get("timeout", total), limits.get("idle_timeout", idle)
             _check_seconds("timeout", total)
             _check_seconds("idle_timeout", idle)
         # Without streaming, no byte arrives while the model thinks.
         return Deadline(total, self._connect_timeout, idle if stream else None)
 
-    def names(self, model: str, given: Mapping[str, Any]) -> tuple[str, str]:
+    def names(self, model: str, fields: Mapping[str, Any]) -> tuple[str, str]:
         """The provider, and the model's name there."""
         if not isinstance(model, str) or not model:
             raise UsageError(
@@ -172,25 +172,25 @@ class Settings:
             return self.provider, parsed.model if parsed and is_own else model
         if parsed and (parsed.is_known or parsed.provider in self._listed):
             return parsed.provider, parsed.model
-        if self._base_url or given.get("base_url"):
+        if self._base_url or fields.get("base_url"):
             return "custom", model
         raise UsageError(
             f"unknown provider in {model!r}; write 'provider/model', for example 'openai/gpt-5.6', or pass base_url="
         )
 
-    def _place(self, provider: str, model: str, given: Mapping[str, Any]) -> tuple[str, bool]:
+    def _place(self, provider: str, model: str, fields: Mapping[str, Any]) -> tuple[str, bool]:
         """The base URL of the provider for this model, and whether it is the provider's own."""
         try:
             listed = self._address_of(provider)
         except LookupError:
             listed = None
-        url = given.get("base_url") or listed or self._base_url
+        url = fields.get("base_url") or listed or self._base_url
         if url:
             return url, False
         host = host_of(provider)
         if host is None:
             raise UsageError(f"no base URL for {provider!r}; pass base_url=")
-        dialect = given.get("dialect") or dialect_at(host, model)
+        dialect = fields.get("dialect") or dialect_at(host, model)
         return base_url_of(host.in_dialect(dialect), self.environ), True
 
 

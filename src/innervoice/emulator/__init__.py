@@ -1,6 +1,6 @@
 """An emulator of the providers: it speaks every dialect and refuses what they refuse.
 
-    bytes ──► core.Emulator.reply ──► route ──► wire/*/rules.py ──► seals of this dialect ──► brain ──► sealed parts ──► bytes
+    bytes ──► core.Emulator.reply ──► route ──► wire/*/rules.py ──► seals of this dialect ──► scripted model ──► sealed parts ──► bytes
 
 `Emulator` answers without a socket; `emulated_client` is a client that talks to one in this process. `app` serves it over a
 socket (starlette), and `server` runs that (uvicorn).

@@ -12,10 +12,9 @@ from innervoice.canon.rows import Host
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.emulator import gemini
-from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.emulator.seals import digest
 from innervoice.wire.chat.reasoning import FIELDS
 from innervoice.wire.chat.rules import is_on as rules_say_on
 from innervoice.wire.gemini.rules import needs_signatures, signed_steps

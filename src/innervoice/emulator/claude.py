@@ -9,9 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from innervoice.catalog.home import reads
-from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.emulator.seals import digest
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.rules import claude_is_on, refused

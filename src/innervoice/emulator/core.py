@@ -19,8 +19,10 @@ from innervoice.emulator import interactions, responses
 from innervoice.emulator.call import (
     HEADER,
     EmulatedCall,
+    Sealer,
     ServerMemory,
     behaviour_of,
+    digest,
     tokens,
     tools_of,
 )
@@ -28,7 +30,6 @@ from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
-from innervoice.emulator.seals import Sealer, digest
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
@@ -53,7 +54,7 @@ from innervoice.wire.json_access import as_list, parsed
 from innervoice.wire.serve import ModelFacts
 from innervoice.wire.write import json_schema
 
-__all__ = ["Emulator", "Reply", "asked", "count_of", "in_form"]
+__all__ = ["Emulator", "Reply", "count_of", "in_form", "reply_without_body"]
 
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
 
@@ -128,19 +129,19 @@ class Emulator:
     def _looked_up(self, method: str, path: str) -> Reply:
         """Requests that need no model: stored responses, lists of models."""
         if method == "GET":
-            for desk in (responses, interactions):
-                if stored := desk.stored(self._memory, path):
+            for module in (responses, interactions):
+                if stored := module.stored(self._memory, path):
                     return _json(stored.status, stored.body)
         plain = path.partition("?")[0]
-        listed = asked(plain) if method in ("GET", "HEAD") else None
+        listed = reply_without_body(plain) if method in ("GET", "HEAD") else None
         return _not_found(method, plain) if listed is None else _json(200, listed)
 
     def _call(
         self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
     ) -> EmulatedCall:
         """The call of a request; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
-        dialect, desk = dialect_named(route.dialect), server_for(route.dialect)
-        body = _named(body, route.provider)
+        dialect, dialect_server = dialect_named(route.dialect), server_for(route.dialect)
+        body = _with_dialect_names(body, route.provider)
         model_name = route.model or str(body.get("model") or "")
         name, behaviour = behaviour_of(model_name, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
@@ -151,7 +152,7 @@ class Emulator:
         )
         if refusal:
             raise Refused(refusal)
-        body = desk.spelled(body)
+        body = dialect_server.spelled(body)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", dialect.streams_unasked))
@@ -170,18 +171,21 @@ class Emulator:
         )
 
     def _answered(self, call: EmulatedCall) -> Reply:
-        dialect, desk = dialect_named(call.dialect), server_for(call.dialect)
-        refusal = next(iter(desk.check(call)), None)
+        dialect, dialect_server = dialect_named(call.dialect), server_for(call.dialect)
+        refusal = next(iter(dialect_server.check(call)), None)
         if refusal is None and call.behaviour.fail == 0:
-            refusal = desk.overloaded
+            refusal = dialect_server.overloaded
         if refusal:
             raise Refused(refusal)
-        draft = self._drafted(call, desk.conversation(call))
-        draft = draft if desk.is_on(call) else draft.replace(thoughts=())
-        answer, echo = _answer(call, desk, draft), desk.echo(call)
+        draft = self._drafted(call, dialect_server.conversation(call))
+        draft = draft if dialect_server.is_on(call) else draft.replace(thoughts=())
+        answer, echo = _answer(call, dialect_server, draft), dialect_server.echo(call)
         if not call.stream:
             return _json(200, {**exact_answer(answer, call.dialect).body, **echo})
-        frames = (_echoing(frame, echo) if echo else frame for frame in _stream(call, answer, desk))
+        frames = (
+            _echoing(frame, echo) if echo else frame
+            for frame in _stream(call, answer, dialect_server)
+        )
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         around = _envelope_of(call.provider)
@@ -222,16 +226,18 @@ def _model_refusal(target: Target, dialect: Dialect) -> Refusal | None:
 # ---- the answer ------------------------------------------------------------------------------------
 
 
-def _answer(call: EmulatedCall, desk: DialectServer, draft: AnswerDraft) -> Response:
+def _answer(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraft) -> Response:
     """The answer, with as many alternatives as were requested."""
-    answer = _from_draft(call, desk, draft)
+    answer = _from_draft(call, dialect_server, draft)
     others = []
-    for number in range(2, desk.choices(call) + 1):
+    for number in range(2, dialect_server.choices(call) + 1):
         again = replace(call, number=digest([call.number, number]))
         thoughts = tuple(f"{thought}\nThis is choice {number}." for thought in draft.thoughts)
         plain = draft.text and not draft.text.startswith(("{", "["))
         text = f"{draft.text} This is choice {number}." if plain else draft.text
-        others.append(_from_draft(again, desk, draft.replace(thoughts=thoughts, text=text)))
+        others.append(
+            _from_draft(again, dialect_server, draft.replace(thoughts=thoughts, text=text))
+        )
     if not others:
         return answer
     counts = [other.usage for other in (answer, *others)]
@@ -242,9 +248,9 @@ def _answer(call: EmulatedCall, desk: DialectServer, draft: AnswerDraft) -> Resp
     return answer.replace(alternatives=tuple(others), usage=usage)
 
 
-def _from_draft(call: EmulatedCall, desk: DialectServer, draft: AnswerDraft) -> Response:
+def _from_draft(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraft) -> Response:
     draft, finish = _within_limit(call, draft)
-    answer_parts = desk.parts(call, draft)
+    answer_parts = dialect_server.parts(call, draft)
     thought = sum(tokens(text) for text in draft.thoughts)
     answer_tokens = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
     return Response(
@@ -287,15 +293,15 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: EmulatedCall, answer: Response, desk: DialectServer) -> Iterator[Frame]:
+def _stream(call: EmulatedCall, answer: Response, dialect_server: DialectServer) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
-    frames = exact_stream(desk.streamed(call, answer), call.dialect, behaviour.size)
+    frames = exact_stream(dialect_server.streamed(call, answer), call.dialect, behaviour.size)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
         yield from islice(frames, behaviour.fail)
         around = _envelope_of(call.provider)
-        yield (around.server if around else server).write_stream_error(desk.overloaded)
+        yield (around.server if around else server).write_stream_error(dialect_server.overloaded)
         return
     yield from frames
 
@@ -333,14 +339,14 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     dialect, provider = (at, "") if isinstance(at, str) else (at.dialect, at.provider)
     around = _envelope_of(provider)
     dialect = around.name if around else dialect
-    desk = server_for(dialect)
-    error_body = desk.error_body(refusal, provider) if desk.error_body else None
+    dialect_server = server_for(dialect)
+    error_body = dialect_server.error_body(refusal, provider) if dialect_server.error_body else None
     reply = _json(refusal.status, error_body or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
 
 
-def _named(body: dict[str, Any], provider: str) -> dict[str, Any]:
+def _with_dialect_names(body: dict[str, Any], provider: str) -> dict[str, Any]:
     """The body with the member names of its dialect, where the provider has others."""
     host = host_of(provider)
     others = {other: name for name, other in host.renames.items()} if host else {}
@@ -355,10 +361,10 @@ def _envelope_of(provider: str) -> Dialect | None:
 
 def _account(headers: dict[str, str], path: str) -> str:
     """A digest of the key: the account that seals are bound to."""
-    given = next((headers[name] for name in _KEYS if headers.get(name)), "")
-    if given.startswith("AWS4-HMAC-SHA256"):
-        given = given.partition("Credential=")[2].partition("/")[0]
-    key = given.removeprefix("Bearer ").strip() or path.partition("key=")[2].partition("&")[0]
+    credentials = next((headers[name] for name in _KEYS if headers.get(name)), "")
+    if credentials.startswith("AWS4-HMAC-SHA256"):
+        credentials = credentials.partition("Credential=")[2].partition("/")[0]
+    key = credentials.removeprefix("Bearer ").strip() or path.partition("key=")[2].partition("&")[0]
     return digest(key)
 
 
@@ -427,7 +433,7 @@ _HELLO = re.compile(r"(?:/[\w.-]+)*/api/hello")
 _MODELS = re.compile(r"(?:/[\w.-]+)*/(?:models|api/tags)")
 
 
-def asked(path: str) -> dict[str, Any] | None:
+def reply_without_body(path: str) -> dict[str, Any] | None:
     """The reply to a request without a body; None for other paths.
 
     Claude Code requests `/api/hello` at its start, to check whether a server is there.

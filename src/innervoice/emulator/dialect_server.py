@@ -47,7 +47,7 @@ def _no_place(_text: str, _seal: str) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, kw_only=True)
 class DialectServer:
-    """The functions of one dialect's desk."""
+    """The functions of one dialect's server."""
 
     is_on: Callable[[EmulatedCall], bool]
     """Whether the model reasons in a call."""
@@ -75,11 +75,11 @@ class DialectServer:
 
 
 def server_for(dialect: str) -> DialectServer:
-    """The desk of a dialect."""
-    desk: DialectServer = import_module(
+    """The server of a dialect."""
+    server: DialectServer = import_module(
         f"innervoice.emulator.{dialect_named(dialect).folder}"
     ).SERVER
-    return desk
+    return server
 
 
 # ---- What hosts share whose reasoning has no seal: Mistral, Cohere, Ollama. Each accepts any reasoning that it receives.

@@ -83,11 +83,11 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
             yield INVALID
 
 
-def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusal]:
+def _unanswered(stored: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no result, there or in the new steps."""
-    results = (result for step in [*held, *steps] for result in results_in(step))
+    results = (result for step in [*stored, *steps] for result in results_in(step))
     answered = {as_text(result.get("call_id")) for result in results}
-    for step in held:
+    for step in stored:
         if step.get("type") == "function_call" and as_text(step.get("id")) not in answered:
             yield INVALID
 
@@ -97,7 +97,7 @@ def _unanswered(held: list[Any], steps: list[dict[str, Any]]) -> Iterator[Refusa
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn; it is stored if the request asks for it."""
-    steps = [*_thoughts(call, draft), *_made(call, draft)]
+    steps = [*_thoughts(call, draft), *_answer_steps(call, draft)]
     if call.body.get("store") is not False:
         items = [*as_list(conversation(call).get("input")), *steps]
         record = {"items": items, "output": steps, "model": call.model}
@@ -116,7 +116,7 @@ def _thoughts(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]
         yield {"type": "thought", "signature": seal, **summary}
 
 
-def _made(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
+def _answer_steps(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
     if draft.text:
         yield {"type": "model_output", "content": [{"type": "text", "text": draft.text}]}
     for position, (name, values) in enumerate(draft.calls):

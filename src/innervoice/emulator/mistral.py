@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from innervoice.canon.parts import Part
-from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.emulator.dialect_server import DialectServer, parts_with_ids
 from innervoice.emulator.scripted_model import AnswerDraft
-from innervoice.emulator.seals import digest
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.mistral import DIALECT
 from innervoice.wire.refusals import Refusal

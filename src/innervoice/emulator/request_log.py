@@ -62,7 +62,7 @@ class EmulatorLog:
 def _read(
     logged: LoggedRequest, decoder: StreamDecoder, route: Route, model: str, reply: Reply
 ) -> Iterator[bytes]:
-    begun = told = time.monotonic()
+    begun = grown_at = time.monotonic()
     first: float | None = None
     events: list[Event] = []
     try:
@@ -71,9 +71,9 @@ def _read(
             first = now - begun if first is None else first
             if reply.status == 200:
                 events += decoder.feed(piece)
-            if events and now - told >= _STEP:
+            if events and now - grown_at >= _STEP:
                 logged.grow(events)
-                events, told = [], now
+                events, grown_at = [], now
             yield piece
     finally:
         seconds = {"first": first, "total": time.monotonic() - begun}

@@ -144,11 +144,11 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
             )
 
 
-def _unanswered(held: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
+def _unanswered(stored: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Calls of the stored conversation that have no output, there or in the new items."""
-    outputs = (as_dict(item) for item in [*held, *items] if _is_output(item))
+    outputs = (as_dict(item) for item in [*stored, *items] if _is_output(item))
     answered = {as_text(item.get("call_id")) for item in outputs}
-    for item in map(as_dict, held):
+    for item in map(as_dict, stored):
         kind = str(item.get("type"))
         if kind in CALLS and as_text(item.get("call_id")) not in answered:
             text = f"No tool output found for {CALLS[kind]} {item.get('call_id')}."
@@ -184,7 +184,7 @@ def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn; its items are stored if the request asks for it."""
-    items = [*_reasoning(call, draft), *_made(call, draft)]
+    items = [*_reasoning(call, draft), *_answer_items(call, draft)]
     reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
     memory = call.memory
     for item in items:
@@ -222,7 +222,7 @@ def _reasoning(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     return [item]
 
 
-def _made(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
+def _answer_items(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     if draft.text:
         content = [{"type": "output_text", "text": draft.text, "annotations": []}]

@@ -82,20 +82,22 @@ def think(
     since = messages[start + 1 :]
     rounds = sum(bool(message.tool_calls) for message in since)
     results = [part for message in since for part in message.parts if _is_result(part)]
-    found = [repeated(_result_text(part)) for part in results]
+    result_texts = [repeated(_result_text(part)) for part in results]
     for step in steps[rounds:]:
         calls = _calls(step, tools.tools, forced=forced and not rounds)
         if calls:
             return AnswerDraft(thoughts=_thoughts(question, step, calls, pieces), calls=calls)
     sums = [_computed(found_sum[0]) for found_sum in _ARITHMETIC.finditer(question)]
-    answer = ". ".join([*found, *(line for line in sums if line)])
+    answer = ". ".join([*result_texts, *(line for line in sums if line)])
     if tools.withheld and (not answer or _would_call(tools.withheld, steps, forced=forced)):
         answer = (
             f"{answer}. {tools.reason}" if answer else f"You said: {question}\n\n{tools.reason}"
         )
     else:
         answer = f"{answer}." if answer else f"You said: {question}"
-    return AnswerDraft(thoughts=_closing_thoughts(question, found, sums, pieces), text=answer)
+    return AnswerDraft(
+        thoughts=_closing_thoughts(question, result_texts, sums, pieces), text=answer
+    )
 
 
 # ---- the question ---------------------------------------------------------------------------------
@@ -229,7 +231,7 @@ def _value(node: ast.AST) -> Any:
 def _thoughts(
     question: str, step: str, calls: Sequence[DraftedCall], pieces: int
 ) -> tuple[str, ...]:
-    names = ", ".join(f"{name}({_named(values)})" for name, values in calls)
+    names = ", ".join(f"{name}({_values_text(values)})" for name, values in calls)
     thoughts = [
         f"The user asks: {question}\nFor this step I need to look something up: {step.strip(' ,.?!')}."
     ]
@@ -237,16 +239,16 @@ def _thoughts(
     return _in_pieces(thoughts, pieces)
 
 
-def _named(values: dict[str, Any] | str) -> str:
+def _values_text(values: dict[str, Any] | str) -> str:
     return values if isinstance(values, str) else ", ".join(map(str, values.values()))
 
 
 def _closing_thoughts(
-    question: str, found: Sequence[str], sums: Sequence[str | None], pieces: int
+    question: str, result_texts: Sequence[str], sums: Sequence[str | None], pieces: int
 ) -> tuple[str, ...]:
     thoughts = [f"The user asks: {question}"]
-    if found:
-        count_text = "one result" if len(found) == 1 else f"{len(found)} results"
+    if result_texts:
+        count_text = "one result" if len(result_texts) == 1 else f"{len(result_texts)} results"
         thoughts.append(f"The tools returned {count_text}; I read everything in order.")
     thoughts += [f"Computed: {line}." for line in sums if line]
     thoughts.append("That is all I need to answer.")
@@ -406,11 +408,11 @@ def draft_of(step: Step, pieces: int) -> AnswerDraft:
     return AnswerDraft(
         thoughts=tuple(thoughts),
         text=str(step.get("answer") or ""),
-        calls=tuple((str(call["name"]), _given(call)) for call in listed),
+        calls=tuple((str(call["name"]), _call_input(call)) for call in listed),
     )
 
 
-def _given(call: Step) -> dict[str, Any] | str:
+def _call_input(call: Step) -> dict[str, Any] | str:
     """The input of a call: arguments, or the text of a free-form tool."""
     arguments = call.get("input", call.get("arguments"))
     return arguments if isinstance(arguments, str) else dict(arguments or {})

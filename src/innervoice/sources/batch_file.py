@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from innervoice.decoding import read_answer
 from innervoice.sources.conversation import Conversation, answer_turn, with_title
-from innervoice.sources.json_lines import LineLog, first_dicts, json_lines
-from innervoice.sources.reader import Data, Entry, Opened, Reader
+from innervoice.sources.reader import Data, Entry, LineLog, Opened, Reader, first_dicts, json_lines
 from innervoice.sources.stored import is_history, request_turns
 from innervoice.wire.json_access import as_dict, as_text
 

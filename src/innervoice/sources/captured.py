@@ -16,9 +16,19 @@ from innervoice.frames.eventstream import EventStream
 from innervoice.frames.frame import FrameError
 from innervoice.sources.batch_file import batch_form_of
 from innervoice.sources.conversation import Conversation, answer_turn, with_title
-from innervoice.sources.json_lines import LineLog, first_values, is_json_lines, json_lines
 from innervoice.sources.litellm_log import is_record
-from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader
+from innervoice.sources.reader import (
+    NO_HINTS,
+    Data,
+    Entry,
+    Hints,
+    LineLog,
+    Opened,
+    Reader,
+    first_values,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.sources.stored import is_history, request_turns
 from innervoice.wire.dialects import ENVELOPE_MEMBERS, dialect_of
 from innervoice.wire.json_access import as_dict
@@ -91,10 +101,10 @@ def _open(data: Data) -> Opened:
 def _logged(entry: Entry, value: Any, hints: Hints) -> Conversation:
     """A line of a log; some keep the request next to the answer."""
     answer = read_captured(_unwrap(value), hints)
-    asked = value if is_history(value) else as_dict(value).get("request")
-    if not is_history(asked):
+    request_body = value if is_history(value) else as_dict(value).get("request")
+    if not is_history(request_body):
         return _conversation(entry, answer)
-    turns, request = request_turns(asked)
+    turns, request = request_turns(request_body)
     numbered = [turn.replace(line=entry.line) for turn in [*turns, answer_turn(answer)]]
     return with_title(Conversation(id=entry.id, turns=tuple(numbered), request=request))
 

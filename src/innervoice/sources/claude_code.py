@@ -32,8 +32,15 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
-from innervoice.sources.json_lines import first_dicts, members_at
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    broken_line,
+    first_dicts,
+    members_at,
+)
 from innervoice.sources.transcripts import (
     IN_PIECES,
     MAIN,
@@ -197,7 +204,7 @@ def _indexed(data: Data, index: SessionIndex) -> str:
             head = members_at(text, *_HEAD)
             message = members_at(text, "message").get("message")
         except ValueError:
-            index.troubles.append(_trouble(number, line))
+            index.troubles.append(broken_line(number, line))
             continue
         kind = as_text(head.get("type")) or ""
         uuids.add(as_text(head.get("uuid")))
@@ -244,11 +251,6 @@ def _place(head: dict[str, Any]) -> str:
     """The folder and the branch, in short."""
     folder = (as_text(head.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     return ", ".join(filter(None, (folder, as_text(head.get("gitBranch")))))
-
-
-def _trouble(number: int, line: bytes) -> Trouble:
-    is_cut = not line.endswith(b"\n")
-    return Trouble(number, "the file ends in the middle of this line" if is_cut else "not valid JSON")  # fmt: skip
 
 
 # ---- reading --------------------------------------------------------------------------------------------
@@ -414,7 +416,7 @@ def _turns_of(
     for place, turn in enumerate(turns):
         following = turns[place + 1] if place + 1 < len(turns) else None
         turn_entries = [entries[line] for line in turn.lines]
-        facts = _known(turn_entries, position.line + turn.lines[0])
+        facts = _time_and_line(turn_entries, position.line + turn.lines[0])
         marks = _marks(turn_entries[0], is_abandoned=turn.lines[0] in abandoned)
         if turn.message.role != "assistant":
             numbered.append((turn.lines[0], Turn(message=turn.message, marks=marks, **facts)))
@@ -429,8 +431,8 @@ def _turns_of(
     return tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
 
 
-def _known(own: list[dict[str, Any]], line: int) -> dict[str, Any]:
-    return {"at": seconds_of(own[0].get("timestamp")), "line": line}
+def _time_and_line(entries: list[dict[str, Any]], line: int) -> dict[str, Any]:
+    return {"at": seconds_of(entries[0].get("timestamp")), "line": line}
 
 
 def _marks(entry: dict[str, Any], *, is_abandoned: bool) -> tuple[Mark, ...]:
@@ -447,10 +449,10 @@ def _marks(entry: dict[str, Any], *, is_abandoned: bool) -> tuple[Mark, ...]:
 # ---- the model's turns -------------------------------------------------------------------------------------
 
 
-def _answer(turn: SessionTurn, own: list[dict[str, Any]], *, is_over: bool) -> Response:
+def _answer(turn: SessionTurn, entries: list[dict[str, Any]], *, is_over: bool) -> Response:
     """The answer of a turn: its tokens and finish reason are on the last line that has them."""
     body: dict[str, Any] = {"type": "message", "role": "assistant"}
-    for entry in own:
+    for entry in entries:
         message = as_dict(entry.get("message"))
         body |= {
             name: message[name]
@@ -485,12 +487,14 @@ class _Times:
         }
 
 
-def _seconds(own: list[dict[str, Any]], times: _Times, before: SessionTurn | None) -> float | None:
+def _seconds(
+    entries: list[dict[str, Any]], times: _Times, before: SessionTurn | None
+) -> float | None:
     """The time from the line that the answer follows to its last line."""
-    start = times.of_name.get(as_text(own[0].get("parentUuid")) or "")
+    start = times.of_name.get(as_text(entries[0].get("parentUuid")) or "")
     if start is None and before:
         start = times.of_line[before.lines[-1]]
-    end = seconds_of(own[-1].get("timestamp"))
+    end = seconds_of(entries[-1].get("timestamp"))
     if start is None or end is None or end < start:
         return None
     return round(end - start, 3)
@@ -514,7 +518,7 @@ def _errors(entries: list[dict[str, Any]], position: ThreadPosition) -> list[tup
         failure = Failure(type=as_text(entry.get("error")), message=text)
         answer = Response(parts=message.parts, error=failure)
         turn = Turn(
-            message=message, answer=answer, marks=("api_error",), **_known([entry], position.line + number)
+            message=message, answer=answer, marks=("api_error",), **_time_and_line([entry], position.line + number)
         )  # fmt: skip
         errors.append((number, turn))
     return errors

@@ -29,8 +29,15 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
-from innervoice.sources.json_lines import first_dicts, members_at
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    broken_line,
+    first_dicts,
+    members_at,
+)
 from innervoice.sources.transcripts import (
     IN_PIECES,
     SessionFormat,
@@ -202,9 +209,7 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
             is_head = kind in ("session_meta", "turn_context")
             payload = as_dict(members_at(text, "payload").get("payload")) if is_head or kind == "response_item" else {}  # fmt: skip
         except ValueError:
-            is_cut = not line.endswith(b"\n")
-            why = "the file ends in the middle of this line" if is_cut else "not valid JSON"
-            index.troubles.append(Trouble(number, why))
+            index.troubles.append(broken_line(number, line))
             continue
         settings.take(kind, payload)
         if kind != "response_item" or not payload:

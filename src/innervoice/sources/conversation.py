@@ -73,9 +73,9 @@ _YEAR_2100 = 4_102_444_800
 """A larger number is in milliseconds."""
 
 
-def answer_turn(answer: Response, **known: Any) -> Turn:
+def answer_turn(answer: Response, **facts: Any) -> Turn:
     """The turn of an answer."""
-    return Turn(message=answer.message, answer=answer, **known)
+    return Turn(message=answer.message, answer=answer, **facts)
 
 
 def title_of(messages: Iterable[Message]) -> str:

@@ -26,9 +26,17 @@ from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolR
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Mark, Turn, seconds_of, title_of
-from innervoice.sources.json_lines import first_dicts, is_json_lines, json_lines
 from innervoice.sources.native_turns import Author, answer_from, author_of
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    Trouble,
+    first_dicts,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
@@ -164,12 +172,12 @@ def _open(data: Data) -> Opened:
     entries = [main]
     troubles: list[Trouble] = []
     for path in _companions(data.path) if data.path else ():
-        lane = Data(path)
-        entry = _entry(lane, _session(lane, _BEGINNING))
+        subagent = Data(path)
+        entry = _entry(subagent, _session(subagent, _BEGINNING))
         if entry is None or entry.id in files:
             troubles.append(Trouble(None, f"{path.name} is not the session of a subagent"))
             continue
-        files[entry.id] = lane
+        files[entry.id] = subagent
         entries.append(entry._replace(parent=main.id))
 
     def read(entry: Entry) -> Conversation:
@@ -266,7 +274,7 @@ def turns_of(records: list[Record]) -> Iterator[Turn]:
         part.call_id
         for record in records
         if record.message.get("type") == "user"
-        for part in _said(record.message.get("content"))
+        for part in _user_parts(record.message.get("content"))
         if isinstance(part, ToolResult)
     }
     for record in records:
@@ -278,7 +286,7 @@ def _turns(record: Record, answered: set[str]) -> Iterator[Turn]:
     facts: dict[str, Any] = {"at": at, "line": record.line, "marks": record.marks}
     match message.get("type"):
         case "user":
-            parts = _said(message.get("content"))
+            parts = _user_parts(message.get("content"))
             texts = [part.text for part in parts if isinstance(part, Text)]
             if texts and is_injected(texts[0]):
                 facts["marks"] = (*record.marks, "injected")
@@ -296,31 +304,31 @@ def _turns(record: Record, answered: set[str]) -> Iterator[Turn]:
 
 
 def _model_turns(
-    message: dict[str, Any], known: dict[str, Any], answered: set[str]
+    message: dict[str, Any], facts: dict[str, Any], answered: set[str]
 ) -> Iterator[Turn]:
     author = author_of(None, as_text(message.get("model")) or None)
     author = author if author.dialect else Author(author.provider, author.model, GEMINI.name)
-    said = _answered(message.get("content"), author)
-    thoughts = "".join(part.text for part in said if isinstance(part, Thinking))
-    called = {part.id for part in said if isinstance(part, ToolCall)}
+    content = _answered(message.get("content"), author)
+    thoughts = "".join(part.text for part in content if isinstance(part, Thinking))
+    called = {part.id for part in content if isinstance(part, ToolCall)}
     calls = [
         call for call in map(as_dict, as_list(message.get("toolCalls"))) if as_text(call.get("id"))
     ]
     parts = (
         *(thought for thought in _thoughts(message, author) if thought.text not in thoughts),
-        *said,
+        *content,
         *(_call(call, author) for call in calls if call["id"] not in called),
     )
     answer = answer_from(
         author, parts, id=as_text(message.get("id")), usage=_usage(message.get("tokens"))
     )
-    yield Turn(message=answer.message, answer=answer, **known)
+    yield Turn(message=answer.message, answer=answer, **facts)
     results = tuple(
         result for call in calls if call["id"] not in answered for result in _results(call)
     )
     if results:
         last = seconds_of(calls[-1].get("timestamp"))
-        yield Turn(message=Message("tool", results), **{**known, "at": last})
+        yield Turn(message=Message("tool", results), **{**facts, "at": last})
 
 
 def _thoughts(message: dict[str, Any], author: Author) -> Iterator[Thinking]:
@@ -340,12 +348,12 @@ def _results(call: dict[str, Any]) -> Iterator[ToolResult]:
     """The result of a call, as the model got it; a call that was never run has none."""
     failed = call.get("status") in ("error", "cancelled")
     result = call.get("result")
-    results = [part for part in _said(result) if isinstance(part, ToolResult)]
+    results = [part for part in _user_parts(result) if isinstance(part, ToolResult)]
     if results:
         same = [part for part in results if part.call_id == call["id"]] or results[:1]
         yield same[0].replace(call_id=call["id"], error=failed or same[0].error)
     elif result is not None and result != []:
-        parts = tuple(part for part in _said(result) if isinstance(part, (Text, Opaque)))
+        parts = tuple(part for part in _user_parts(result) if isinstance(part, (Text, Opaque)))
         whole = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
         yield ToolResult(call["id"], whole, failed)
 
@@ -375,7 +383,7 @@ def _wire_parts(content: Any) -> list[Any]:
     return [{"text": item} if isinstance(item, str) else item for item in listed]
 
 
-def _said(content: Any) -> tuple[Part, ...]:
+def _user_parts(content: Any) -> tuple[Part, ...]:
     """Parts of the user, or of a tool."""
     parts = _wire_parts(content)
     if not parts:

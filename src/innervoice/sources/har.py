@@ -28,8 +28,7 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
-from innervoice.sources.json_lines import first_dicts
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.sources.stored import is_history, load_whole, request_turns
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
@@ -65,9 +64,9 @@ class _Chain:
         self.request: Request | None = None
         self.add(exchange, 0)
 
-    def add(self, exchange: _Exchange, known: int) -> None:
-        """Adds what is new after the first `known` messages."""
-        self.turns += [*exchange.turns[known:], exchange.answer]
+    def add(self, exchange: _Exchange, start: int) -> None:
+        """Adds what is new after the first `start` messages."""
+        self.turns += [*exchange.turns[start:], exchange.answer]
         self.request = exchange.request
         sent = [turn.message for turn in self.turns if turn.marks != ("api_error",)]
         self._messages = [message for message in sent if message.role != "system"]
@@ -135,10 +134,10 @@ def _entry(conversation: Conversation) -> Entry:
 
 def _exchange(number: int, entry: dict[str, Any]) -> _Exchange | None:
     """The exchange of an entry; None if it is not with a model API."""
-    asked, got = as_dict(entry.get("request")), as_dict(entry.get("response"))
-    url = as_text(asked.get("url")) or ""
-    body = _json(_content(as_dict(asked.get("postData"))))
-    if asked.get("method") != "POST" or not _is_request(body):
+    sent, got = as_dict(entry.get("request")), as_dict(entry.get("response"))
+    url = as_text(sent.get("url")) or ""
+    body = _json(_content(as_dict(sent.get("postData"))))
+    if sent.get("method") != "POST" or not _is_request(body):
         return None
     path, provider = _place(url)
     match = _MODEL.search(path)

@@ -30,7 +30,6 @@ from innervoice.canon.tools import Tool
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Turn, seconds_of, title_of
-from innervoice.sources.json_lines import first_dicts
 from innervoice.sources.native_turns import (
     Author,
     Called,
@@ -43,7 +42,7 @@ from innervoice.sources.native_turns import (
     author_of,
     parts_from,
 )
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE
@@ -262,7 +261,7 @@ def input_title(sample: dict[str, Any]) -> str:
     if isinstance(value, str):
         return title_of([Message("user", (Text(value),))])
     users = (item for item in map(as_dict, as_list(value)) if item.get("role") == "user")
-    return title_of(Message("user", _said(item.get("content"))) for item in users)
+    return title_of(Message("user", _user_parts(item.get("content"))) for item in users)
 
 
 def conversation_of(entry: Entry, sample: Any, evaluated: dict[str, Any]) -> Conversation:
@@ -324,16 +323,16 @@ def _turn(message: dict[str, Any], event: dict[str, Any], model: str | None) -> 
             failed = as_dict(message.get("error"))
             text = as_text(failed.get("message"))
             parts = tuple(
-                part for part in _said(content) if isinstance(part, (Text, Media, Opaque))
+                part for part in _user_parts(content) if isinstance(part, (Text, Media, Opaque))
             )
             plain = parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
-            shown = plain or text or ""
-            result = ToolResult(as_text(message.get("tool_call_id")) or "", shown, bool(failed))
+            output = plain or text or ""
+            result = ToolResult(as_text(message.get("tool_call_id")) or "", output, bool(failed))
             return Turn(message=Message("tool", (result,)))
         case "system":
-            return Turn(message=Message("system", _said(content)))
+            return Turn(message=Message("system", _user_parts(content)))
         case "user":
-            return Turn(message=Message("user", _said(content)))
+            return Turn(message=Message("user", _user_parts(content)))
         case _:
             return Turn(message=Message("user", (Opaque(message),)))
 
@@ -398,7 +397,7 @@ def _pieces(item: Any, author: Author) -> Iterator[Piece]:
         case {"type": "text", "text": str(text)}:
             yield Said(text)
         case _:
-            yield from _said([item])
+            yield from _user_parts([item])
 
 
 def _thought(item: dict[str, Any], author: Author) -> Thought:
@@ -423,7 +422,7 @@ def _details(signature: str) -> list[Any]:
         return []
 
 
-def _said(content: Any) -> tuple[Part, ...]:
+def _user_parts(content: Any) -> tuple[Part, ...]:
     """Parts of users and tools."""
     if isinstance(content, str):
         return (Text(content),) if content else ()

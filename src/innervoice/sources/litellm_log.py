@@ -15,8 +15,17 @@ from innervoice.catalog.lookup import host_of
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, answer_turn, seconds_of, with_title
-from innervoice.sources.json_lines import LineLog, first_values, is_json_lines, json_lines
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    LineLog,
+    Opened,
+    Reader,
+    Trouble,
+    first_values,
+    is_json_lines,
+    json_lines,
+)
 from innervoice.sources.stored import load_whole, request_turns
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
 
@@ -92,7 +101,7 @@ def _entry(record: dict[str, Any], number: int) -> Entry:
 
 
 def _conversation(entry: Entry, record: dict[str, Any]) -> Conversation:
-    turns, request = request_turns(_asked(record))
+    turns, request = request_turns(_request_body(record))
     start, end = seconds_of(record.get("startTime")), seconds_of(record.get("endTime"))
     took = round(end - start, 3) if start is not None and end is not None and end >= start else None
     line = entry.line if entry.end is not None else None
@@ -106,7 +115,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def _asked(record: dict[str, Any]) -> Any:
+def _request_body(record: dict[str, Any]) -> Any:
     """The body of the request: as the proxy got it, or built from the messages and the parameters."""
     body = _parsed(record.get("proxy_server_request"))
     if isinstance(body, dict) and (body.get("messages") or body.get("input") or body.get("prompt")):

@@ -125,15 +125,15 @@ def parts_from(author: Author, pieces: Iterable[Piece]) -> tuple[Part, ...]:
     for stored, run in groupby(
         pieces, key=lambda piece: isinstance(piece, (Thought, Said, Called))
     ):
-        found: list[Any] = list(run)
+        run_pieces: list[Any] = list(run)
         if not stored:
-            parts += found
-        elif shape is None or not any(_has_block(piece) for piece in found):
-            parts += [_plain(author, piece) for piece in found]
+            parts += run_pieces
+        elif shape is None or not any(_has_block(piece) for piece in run_pieces):
+            parts += [_plain(author, piece) for piece in run_pieces]
         elif shape.is_single:
-            parts += [part for piece in found for part in _native(author, shape, [piece])]
+            parts += [part for piece in run_pieces for part in _native(author, shape, [piece])]
         else:
-            parts += _native(author, shape, found)
+            parts += _native(author, shape, run_pieces)
     return tuple(parts)
 
 
@@ -187,7 +187,7 @@ def _is_same_item(one: dict[str, Any], other: dict[str, Any]) -> bool:
 
 def _plain(author: Author, piece: Thought | Said | Called) -> Part:
     origin = author.origin
-    if author.dialect is None and (block := _given(**piece.seals._asdict())):
+    if author.dialect is None and (block := _object(**piece.seals._asdict())):
         # The provider that needs it back is unknown; that there is a seal is not.
         origin = origin.replace(block=block, seals=tuple(block))
     match piece:
@@ -204,7 +204,7 @@ def _input(call: Called) -> Any:
     return {} if value is None else value
 
 
-def _given(**members: Any) -> dict[str, Any]:
+def _object(**members: Any) -> dict[str, Any]:
     """An object without the members that are None."""
     return {name: value for name, value in members.items() if value is not None}
 
@@ -217,7 +217,7 @@ def _messages_block(piece: Thought | Said | Called) -> dict[str, Any]:
         case Thought(seals=Seals(redacted=str(data))):
             return {"type": "redacted_thinking", "data": data}
         case Thought(text=text, seals=seals):
-            return _given(type="thinking", thinking=text, signature=seals.signature)
+            return _object(type="thinking", thinking=text, signature=seals.signature)
         case Said(text=text):
             return {"type": "text", "text": text}
         case Called():
@@ -235,15 +235,15 @@ def _responses_block(piece: Thought | Said | Called) -> dict[str, Any]:
             summary = [{"type": "summary_text", "text": text}] if text and form == "summary" else []
             whole = [{"type": "reasoning_text", "text": text}] if text and not summary else None
             sealed = seals.encrypted or seals.redacted
-            return _given(
+            return _object(
                 type="reasoning", id=item, summary=summary, content=whole, encrypted_content=sealed
             )
         case Said(text=text):
             content = [{"type": "output_text", "text": text}]
-            return _given(type="message", id=item, role="assistant", content=content)
+            return _object(type="message", id=item, role="assistant", content=content)
         case Called():
             written = arguments_of(piece.arguments)
-            return _given(
+            return _object(
                 type="function_call", id=item, call_id=piece.id, name=piece.name, arguments=written
             )
 
@@ -256,12 +256,12 @@ def _gemini_block(piece: Thought | Said | Called) -> dict[str, Any]:
     signature = piece.seals.signature or piece.seals.encrypted
     match piece:
         case Thought(text=text):
-            return _given(text=text, thought=True, thoughtSignature=signature)
+            return _object(text=text, thought=True, thoughtSignature=signature)
         case Said(text=text):
-            return _given(text=text, thoughtSignature=signature)
+            return _object(text=text, thoughtSignature=signature)
         case Called():
             call = {"id": piece.id, "name": piece.name, "args": _input(piece)}
-            return _given(functionCall=call, thoughtSignature=signature)
+            return _object(functionCall=call, thoughtSignature=signature)
 
 
 def _gemini_answer(blocks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _converse_block(piece: Thought | Said | Called) -> dict[str, Any]:
         case Thought(seals=Seals(redacted=str(data))):
             return {"reasoningContent": {"redactedContent": data}}
         case Thought(text=text, seals=seals):
-            readable = _given(text=text, signature=seals.signature)
+            readable = _object(text=text, signature=seals.signature)
             return {"reasoningContent": {"reasoningText": readable}}
         case Said(text=text):
             return {"text": text}

@@ -5,14 +5,36 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 
 from innervoice.errors import DecodeError
 from innervoice.plugins import plugin, plugin_names
+from innervoice.sources import (
+    batch_file,
+    captured,
+    claude_code,
+    codex,
+    gateway_lines,
+    gemini_cli,
+    har,
+    inspect_log,
+    litellm_log,
+    opencode,
+    otel,
+    request_log,
+    stored,
+)
 from innervoice.sources.conversation import Conversation, Turn
-from innervoice.sources.json_lines import first_values
-from innervoice.sources.reader import NO_HINTS, Data, Entry, Hints, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    NO_HINTS,
+    Data,
+    Entry,
+    Hints,
+    Opened,
+    Reader,
+    Trouble,
+    first_values,
+)
 from innervoice.text_search import split_turn
 from innervoice.wire.json_access import members_of
 
@@ -26,22 +48,22 @@ __all__ = [
     "reader_of",
 ]
 
-READERS: tuple[str, ...] = (
-    "request_log",
-    "gateway_lines",
-    "opencode",
-    "inspect_log",
-    "gemini_cli",
-    "codex",
-    "claude_code",
-    "otel",
-    "har",
-    "batch_file",
-    "litellm_log",
-    "stored",
-    "captured",
+READERS: tuple[Reader, ...] = (
+    request_log.READER,
+    gateway_lines.READER,
+    opencode.READER,
+    inspect_log.READER,
+    gemini_cli.READER,
+    codex.READER,
+    claude_code.READER,
+    otel.READER,
+    har.READER,
+    batch_file.READER,
+    litellm_log.READER,
+    stored.READER,
+    captured.READER,
 )
-"""The modules of the formats, in the order in which they are tried: the most specific first, those that accept nearly everything last."""
+"""The formats, in the order in which they are tried: the most specific first, those that accept nearly everything last."""
 
 _BEGINNING = 65_536
 _TOO_DEEP = "the JSON is nested too deeply"
@@ -163,7 +185,7 @@ def _reader_of(data: Data, beginning: bytes) -> Reader | None:
 def _readers() -> tuple[Reader, ...]:
     """The readers of other packages first: they are for one format each."""
     others = [plugin("sources", name) for name in plugin_names("sources")]
-    return (*others, *(import_module(f"innervoice.sources.{name}").READER for name in READERS))
+    return (*others, *READERS)
 
 
 def _kind_of(beginning: bytes) -> str:
@@ -234,7 +256,7 @@ class FoundPaths(Iterator[Path]):
         try:
             inside = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            self._said(folder, error)
+            self._add_trouble(folder, error)
             return
         files: list[Path] = []
         folders: list[Path] = []
@@ -251,12 +273,12 @@ class FoundPaths(Iterator[Path]):
                 elif entry.is_file() and not entry.name.startswith("."):
                     files.append(path)
             except OSError as error:
-                self._said(path, error)
-        yield from self._known(files)
+                self._add_trouble(path, error)
+        yield from self._recognized(files)
         for path in folders:
             yield from self._below(path, root)
 
-    def _known(self, files: list[Path]) -> Iterator[Path]:
+    def _recognized(self, files: list[Path]) -> Iterator[Path]:
         """The files of known formats that are not companions; a companion may come before its session."""
         paths: list[Path] = []
         for path in files:
@@ -268,7 +290,7 @@ class FoundPaths(Iterator[Path]):
                 elif path not in self._companions:
                     self.unknown += 1
             except OSError as error:
-                self._said(path, error)
+                self._add_trouble(path, error)
         for path in paths:
             if path not in self._companions and self._is_new(path):
                 yield path
@@ -283,5 +305,5 @@ class FoundPaths(Iterator[Path]):
         self._seen.add(real)
         return is_new
 
-    def _said(self, path: Path, error: OSError) -> None:
+    def _add_trouble(self, path: Path, error: OSError) -> None:
         self.troubles.append(Trouble(None, f"{path}: cannot be read: {error.strerror or error}"))

@@ -4,7 +4,7 @@ Files: one object with `resourceSpans`, or one on each line (`sources/otel_calls
 (`sources/otel_calls.py`). The spans that `bridges/otel` writes can be read back, without seals, which are never written.
 
 Requests belong to one conversation if they, or spans above them, have the same `gen_ai.conversation.id`; without one, the same `session.id` or trace and
-the same first message. A request inside an agent (`invoke_agent`, or the kind AGENT) that runs deeper than the outermost requests is in the lane of
+the same first message. A request inside an agent (`invoke_agent`, or the kind AGENT) that runs deeper than the outermost requests is in the thread of
 this agent. Of two nested spans for one request, the outer one counts if it has content.
 """
 
@@ -22,7 +22,6 @@ from innervoice.canon.tools import Tool
 from innervoice.conversation.turns import is_same_message
 from innervoice.errors import DecodeError, UsageError
 from innervoice.sources.conversation import Conversation, Turn, title_of
-from innervoice.sources.json_lines import first_values
 from innervoice.sources.native_turns import answer_from, as_effort
 from innervoice.sources.otel_calls import (
     Call,
@@ -35,7 +34,7 @@ from innervoice.sources.otel_calls import (
     spans_in,
     usage_in,
 )
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_values
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 
 __all__ = ["READER", "Thread", "tool_results"]
@@ -78,7 +77,7 @@ class _Fact(NamedTuple):
     name: str
 
 
-class _Lane(NamedTuple):
+class _ThreadFacts(NamedTuple):
     """A conversation that was found."""
 
     key: tuple[str, ...]
@@ -102,19 +101,21 @@ def _open(data: Data) -> Opened:
         for chunk in chunks(data)
         for span in spans_in(data, chunk, troubles)
     }
-    lanes = _lanes(facts)
-    if not lanes:
+    threads = _threads(facts)
+    if not threads:
         if not facts and troubles:
             raise DecodeError(f"expected spans of OpenTelemetry; {troubles[0].why}")
         troubles.append(Trouble(None, f"none of the {len(facts)} spans is a request to a model"))
-    names = _names(list(lanes))
-    entries = [_entry(lane, names) for lane in lanes.values()]
-    by_name = {names[key]: lane for key, lane in lanes.items()}
+    names = _names(list(threads))
+    entries = [_entry(thread_facts, names) for thread_facts in threads.values()]
+    by_name = {names[key]: thread_facts for key, thread_facts in threads.items()}
 
     def read(entry: Entry) -> Conversation:
         return _conversation(data, entry, by_name[entry.id], facts, troubles)
 
-    silent = sum(not fact.has_content for lane in lanes.values() for fact in lane.facts)
+    silent = sum(
+        not fact.has_content for thread_facts in threads.values() for fact in thread_facts.facts
+    )
     lost = f"The content of {silent} requests: it was not recorded."
     return Opened(_ordered(entries), read, troubles, (lost,) if silent else ())
 
@@ -158,14 +159,14 @@ def _is_request(span: Span, operation: str | None, kind: Any) -> bool:
     return any(name in _MODELS or name.startswith(_FLAT) for name in names)
 
 
-def _lanes(facts: dict[tuple[str, str], _Fact]) -> dict[tuple[str, ...], _Lane]:
+def _threads(facts: dict[tuple[str, str], _Fact]) -> dict[tuple[str, ...], _ThreadFacts]:
     above = {key: _above(fact, facts) for key, fact in facts.items()}
     requests = _counted(facts, above)
     depths: dict[str, int] = {}
     for key in requests:
         depth = sum(fact.is_agent for fact in above[key])
         depths[key[0]] = min(depth, depths.get(key[0], depth))
-    lanes: dict[tuple[str, ...], _Lane] = {}
+    threads: dict[tuple[str, ...], _ThreadFacts] = {}
     latest: dict[tuple[str, ...], tuple[str, ...]] = {}
     for key in sorted(requests, key=lambda key: (facts[key].start, key)):
         fact = facts[key]
@@ -176,24 +177,24 @@ def _lanes(facts: dict[tuple[str, str], _Fact]) -> dict[tuple[str, ...], _Lane]:
         base = (conversations[0],) if conversations else (session[0] if session else fact.trace,)
         path = [base, *((*base, agent.id) for agent in reversed(agents))]
         threaded = path[-1] if conversations else (*path[-1], fact.first)
-        if threaded not in lanes:
-            # A lane was started by the last conversation above it that began earlier.
+        if threaded not in threads:
+            # A thread was started by the last conversation above it that began earlier.
             parent = next((latest[step] for step in reversed(path[:-1]) if step in latest), None)
-            lanes[threaded] = _Lane(threaded, bool(conversations), parent, [])
-        lanes[threaded].facts.append(fact)
+            threads[threaded] = _ThreadFacts(threaded, bool(conversations), parent, [])
+        threads[threaded].facts.append(fact)
         latest[path[-1]] = threaded
-    return lanes
+    return threads
 
 
 def _above(fact: _Fact, facts: dict[tuple[str, str], _Fact]) -> list[_Fact]:
     """The spans around a span, the nearest first."""
-    found: list[_Fact] = []
+    spans: list[_Fact] = []
     seen = {fact.id}
     while fact.parent and fact.parent not in seen and (fact.trace, fact.parent) in facts:
         fact = facts[fact.trace, fact.parent]
         seen.add(fact.id)
-        found.append(fact)
-    return found
+        spans.append(fact)
+    return spans
 
 
 def _counted(
@@ -237,38 +238,46 @@ def _names(keys: list[tuple[str, ...]]) -> dict[tuple[str, ...], str]:
     return names
 
 
-def _entry(lane: _Lane, names: dict[tuple[str, ...], str]) -> Entry:
-    first = lane.facts[0]
-    title = next((fact.title for fact in lane.facts if fact.title), first.name)
-    parent = names[lane.parent] if lane.parent in names and lane.parent is not None else None
-    models = (fact.model for fact in lane.facts if fact.model)
+def _entry(thread_facts: _ThreadFacts, names: dict[tuple[str, ...], str]) -> Entry:
+    first = thread_facts.facts[0]
+    title = next((fact.title for fact in thread_facts.facts if fact.title), first.name)
+    parent = (
+        names[thread_facts.parent]
+        if thread_facts.parent in names and thread_facts.parent is not None
+        else None
+    )
+    models = (fact.model for fact in thread_facts.facts if fact.model)
     return Entry(
-        names[lane.key], title, parent=parent, at=first.start or None, model=next(models, None)
+        names[thread_facts.key],
+        title,
+        parent=parent,
+        at=first.start or None,
+        model=next(models, None),
     )
 
 
 def _ordered(entries: list[Entry]) -> list[Entry]:
-    """Main conversations first, each followed by its lanes."""
-    lanes: dict[str | None, list[Entry]] = {}
+    """Main conversations first, each followed by its threads."""
+    threads: dict[str | None, list[Entry]] = {}
     for entry in reversed(entries):
-        lanes.setdefault(entry.parent, []).append(entry)
-    found: list[Entry] = []
-    pending = lanes.get(None, [])
+        threads.setdefault(entry.parent, []).append(entry)
+    ordered: list[Entry] = []
+    pending = threads.get(None, [])
     while pending:
         entry = pending.pop()
-        found.append(entry)
-        pending += lanes.get(entry.id, [])
-    return found
+        ordered.append(entry)
+        pending += threads.get(entry.id, [])
+    return ordered
 
 
 def _conversation(
     data: Data,
     entry: Entry,
-    lane: _Lane,
+    thread_facts: _ThreadFacts,
     facts: dict[tuple[str, str], _Fact],
     troubles: list[Trouble],
 ) -> Conversation:
-    wanted = {(fact.trace, fact.id) for fact in lane.facts}
+    wanted = {(fact.trace, fact.id) for fact in thread_facts.facts}
     traces = {trace for trace, _ in wanted}
     tools = {key for key, fact in facts.items() if fact.is_tool and fact.trace in traces}
     places = sorted({facts[key].chunk for key in wanted | tools}, key=lambda chunk: chunk.start)
@@ -278,8 +287,8 @@ def _conversation(
         for span in spans_in(data, chunk, troubles)
         if (span.trace, span.id) in wanted | tools
     }
-    thread = Thread(is_stored=lane.is_stored)
-    for fact in lane.facts:
+    thread = Thread(is_stored=thread_facts.is_stored)
+    for fact in thread_facts.facts:
         if span := spans.get((fact.trace, fact.id)):
             thread.add(span)
     results = tool_results([spans[key] for key in tools if key in spans])

@@ -21,7 +21,6 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolResu
 from innervoice.canon.usage import Usage
 from innervoice.canon.words import role_of
 from innervoice.catalog.lookup import all_hosts, host_of
-from innervoice.sources.json_lines import is_json_lines
 from innervoice.sources.native_turns import (
     Author,
     Called,
@@ -32,7 +31,7 @@ from innervoice.sources.native_turns import (
     author_of,
     parts_from,
 )
-from innervoice.sources.reader import Data, Trouble
+from innervoice.sources.reader import Data, Trouble, is_json_lines
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.media import media_of_url
 

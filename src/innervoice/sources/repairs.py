@@ -69,7 +69,7 @@ class _Mender:
         for number, position in pairs_of(self._messages).strays:
             why = "there is no call with its id"
             self._remove(number, position, "tool_result", why)
-        self._kept = self._left()
+        self._kept = self._remaining()
         request = Request(target, tuple(self._with(self._kept)))
         self._plan: Plan = planned(request).plan
 
@@ -78,7 +78,7 @@ class _Mender:
         for decision in self._plan.decisions:
             if decision.action == "omitted":
                 self._omit(decision)
-        remaining = self._left()
+        remaining = self._remaining()
         waiting = [
             (number, position)
             for number, position in pairs_of(self._with(remaining)).unanswered
@@ -106,12 +106,12 @@ class _Mender:
             self._remove(number, position, kind, self._reason(decision, (number, position)))
         elif kind == "thinking":
             # Without a part: the thinking at the end of the turn.
-            for position in reversed(self._left_of(number)):
+            for position in reversed(self._remaining_in(number)):
                 if not isinstance(self._messages[number].parts[position], Thinking):
                     break
                 self._remove(number, position, kind, decision.why)
         elif decision.note == "turn_repeated":
-            for position in self._left_of(number):
+            for position in self._remaining_in(number):
                 part = self._part((number, position))
                 self._remove(number, position, part.type, decision.why)
         elif not self._messages[number].parts:
@@ -130,22 +130,22 @@ class _Mender:
     def _part(self, place: tuple[int, int]) -> Part:
         return self._messages[place[0]].parts[place[1]]
 
-    def _left(self) -> list[list[int]]:
+    def _remaining(self) -> list[list[int]]:
         """The parts that are not removed, by their numbers."""
-        return [self._left_of(number) for number in range(len(self._messages))]
+        return [self._remaining_in(number) for number in range(len(self._messages))]
 
-    def _left_of(self, number: int) -> list[int]:
+    def _remaining_in(self, number: int) -> list[int]:
         count = len(self._messages[number].parts)
         return [at for at in range(count) if (number, at) not in self._gone]
 
-    def _with(self, left: list[list[int]]) -> list[Message]:
+    def _with(self, numbers: list[list[int]]) -> list[Message]:
         return [
             message.replace(parts=tuple(message.parts[at] for at in parts))
-            for message, parts in zip(self._messages, left, strict=True)
+            for message, parts in zip(self._messages, numbers, strict=True)
         ]
 
     def _names(
-        self, left: list[list[int]], waiting: list[tuple[int, int]]
+        self, remaining: list[list[int]], waiting: list[tuple[int, int]]
     ) -> dict[tuple[int, int], str]:
         """Calls and results that the plan sends under another id: they are in it in the same order."""
         if not any(decision.note == "id_mapped" for decision in self._plan.decisions):
@@ -153,7 +153,7 @@ class _Mender:
         planned = iter(self._plan.messages)
         added = Counter(number for number, _ in waiting)
         names: dict[tuple[int, int], str] = {}
-        for number, parts in enumerate(left):
+        for number, parts in enumerate(remaining):
             if not parts and self._messages[number].role in ("assistant", "tool"):
                 continue  # nothing of it is sent
             sent = [

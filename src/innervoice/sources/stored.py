@@ -19,9 +19,18 @@ from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.sources.claude_code import SESSION as CLAUDE_CODE
 from innervoice.sources.codex import SESSION as CODEX
 from innervoice.sources.conversation import Conversation, Turn, answer_turn, with_title
-from innervoice.sources.json_lines import first_values, is_json_lines, json_lines, read_line
 from innervoice.sources.langchain import from_object, is_langchain, read_langchain
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    Trouble,
+    first_values,
+    is_json_lines,
+    json_lines,
+    read_line,
+)
 from innervoice.sources.transcripts import SessionFile, session_in
 from innervoice.text_search import split_turn
 from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, history_dialect_of

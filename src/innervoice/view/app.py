@@ -25,7 +25,7 @@ from innervoice.sources.conversation import Conversation
 from innervoice.view.comparing import request_diff, turn_diff
 from innervoice.view.export import PAGE, asset, export_file, media_type, names
 from innervoice.view.guard import Guard, Settings
-from innervoice.view.library import Library, NotOnShelfError
+from innervoice.view.library import Library, NotInLibraryError
 from innervoice.view.live import Live, Threads
 from innervoice.view.plans import plan_view
 from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
@@ -42,11 +42,11 @@ _MOST_TEXT = 2_000_000
 _MOST_SOURCES = 100
 
 
-def create_app(shelf: Library, settings: Settings) -> Starlette:
+def create_app(library: Library, settings: Settings) -> Starlette:
     """An application that shows the sources of a library."""
     threads = Threads()
-    live = Live(shelf, threads)
-    pages = _Pages(shelf, settings, live, threads)
+    live = Live(library, threads)
+    pages = _Pages(library, settings, live, threads)
     routes: dict[str, Endpoint] = {
         "/": pages.page,
         "/assets/{name}": pages.asset,
@@ -65,7 +65,7 @@ def create_app(shelf: Library, settings: Settings) -> Starlette:
         middleware=[Middleware(Guard, settings=settings)],
         exception_handlers={
             HTTPException: _refused,
-            NotOnShelfError: _status(404),
+            NotInLibraryError: _status(404),
             DecodeError: _status(422),
             InnervoiceError: _status(400),
             OSError: _unreadable,
@@ -78,8 +78,8 @@ def create_app(shelf: Library, settings: Settings) -> Starlette:
 class _Pages:
     """The handler of each path; everything that reads files runs in a thread."""
 
-    def __init__(self, shelf: Library, settings: Settings, live: Live, threads: Threads) -> None:
-        self._shelf = shelf
+    def __init__(self, library: Library, settings: Settings, live: Live, threads: Threads) -> None:
+        self._library = library
         self._settings = settings
         self._live = live
         self._threads = threads
@@ -97,7 +97,7 @@ class _Pages:
                 policy=self._settings.policy,
                 targets=suggested_models(),
                 target=self._settings.target,
-                is_live=self._settings.is_live and self._shelf.is_live,
+                is_live=self._settings.is_live and self._library.is_live,
                 is_export=False,
             )
         )
@@ -108,14 +108,14 @@ class _Pages:
         words = query.get("q", "")
         return _json(
             await self._threads.run(
-                "list", lambda: self._shelf.sources(words, start, _MOST_SOURCES)
+                "list", lambda: self._library.sources(words, start, _MOST_SOURCES)
             )
         )
 
     async def rows(self, request: Request) -> Response:
         start = _number(request.query_params.get("from"), 0)
         end = _number(request.query_params.get("to"), start + _MOST_ROWS)
-        answer = await self._live.told(request.path_params["id"])
+        answer = await self._live.snapshot(request.path_params["id"])
         rows = _page(answer.rows, start, min(end, start + _MOST_ROWS))
         following = start + len(rows)
         return _json(
@@ -132,9 +132,9 @@ class _Pages:
         id_, n = request.path_params["id"], request.path_params["n"]
 
         def whole() -> Whole:
-            conversation = self._shelf.conversation(id_)
-            if n >= len(self._shelf.rows(id_)):
-                raise NotOnShelfError(f"There is no row {n} in this conversation.")
+            conversation = self._library.conversation(id_)
+            if n >= len(self._library.rows(id_)):
+                raise NotInLibraryError(f"There is no row {n} in this conversation.")
             return Whole(text=whole_text(conversation, n))
 
         return _json(await self._threads.run("read", whole))
@@ -146,38 +146,40 @@ class _Pages:
         id_ = request.path_params["id"]
 
         def plan() -> PlanView:
-            return plan_view(self._shelf.conversation(id_), target)
+            return plan_view(self._library.conversation(id_), target)
 
         return _json(await self._threads.run("read", plan))
 
     async def diff(self, request: Request) -> Response:
         query = request.query_params
-        left, left_turn = _turn(query.get("a", ""))
-        right, right_turn = _turn(query.get("b", ""))
+        first, first_turn = _turn(query.get("a", ""))
+        second, second_turn = _turn(query.get("b", ""))
         what = query.get("what", "turn")
         if what not in ("turn", "request"):
             raise HTTPException(400, "`what` must be turn or request.")
 
         def diff() -> DiffView:
             compare = turn_diff if what == "turn" else request_diff
-            sides = self._shelf.conversation(left), self._shelf.conversation(right)
-            for side, turn in zip(sides, (left_turn, right_turn), strict=True):
+            sides = self._library.conversation(first), self._library.conversation(second)
+            for side, turn in zip(sides, (first_turn, second_turn), strict=True):
                 if turn >= len(side.turns):
-                    raise NotOnShelfError(f"There is no turn {turn} in this conversation.")
-            return compare(sides[0], left_turn, sides[1], right_turn)
+                    raise NotInLibraryError(f"There is no turn {turn} in this conversation.")
+            return compare(sides[0], first_turn, sides[1], second_turn)
 
         return _json(await self._threads.run("read", diff))
 
     async def search(self, request: Request) -> Response:
         query = request.query_params
         words, within = query.get("q", ""), query.get("in")
-        return _json(await self._threads.run("search", lambda: search(self._shelf, words, within)))
+        return _json(
+            await self._threads.run("search", lambda: search(self._library, words, within))
+        )
 
     async def live(self, request: Request) -> Response:
         after = request.headers.get("last-event-id") or request.query_params.get("after")
         id_ = request.query_params.get("c")
         if id_ is not None:
-            await self._live.told(id_)  # an unknown id is refused before the stream begins
+            await self._live.snapshot(id_)  # an unknown id is refused before the stream begins
         if request.method == "HEAD":
             return Response(
                 media_type="text/event-stream"
@@ -191,7 +193,7 @@ class _Pages:
             query.get("form", "html"),
             query.get("show", "full"),
         )
-        file = await self._threads.run("read", lambda: export_file(self._shelf, id_, form, show))
+        file = await self._threads.run("read", lambda: export_file(self._library, id_, form, show))
         headers = {"content-disposition": f'attachment; filename="{file.name}"'}
         return Response(file.data, media_type=file.media_type, headers=headers)
 
@@ -265,7 +267,7 @@ _PATIENCE = 10.0
 """Seconds that a search may take."""
 
 
-def search(shelf: Library, query: str, within: str | None = None) -> SearchResult:
+def search(library: Library, query: str, within: str | None = None) -> SearchResult:
     """Searches one conversation after the other; `within` is the id of a conversation or of a source."""
     hits: list[Hit] = []
     if not query.strip():
@@ -275,11 +277,11 @@ def search(shelf: Library, query: str, within: str | None = None) -> SearchResul
     is_cut = False
     conversations: Iterator[tuple[str, Conversation | Exception]]
     if within is not None and "." in within:
-        conversations = iter([(within, shelf.conversation(within))])
+        conversations = iter([(within, library.conversation(within))])
     else:
         if within is not None:
-            shelf.source(within)  # raises if there is none
-        conversations = shelf.all_conversations(within)
+            library.source(within)  # raises if there is none
+        conversations = library.all_conversations(within)
     for id_, conversation in conversations:
         if isinstance(conversation, Exception):
             unread += 1
@@ -313,12 +315,12 @@ def _words(hits: int, read: int, unread: int, *, is_cut: bool) -> str:
 def suggested_models() -> list[str]:
     """The first name of each row of the catalog that names a host, as provider/model, in the order of the hosts."""
     order = {host.id: number for number, host in enumerate(all_hosts())}
-    named = dict.fromkeys(
+    names = dict.fromkeys(
         (row.hosts[0], row.match[0].removesuffix("*").removesuffix("-"))
         for row in all_model_rows()
         if row.hosts and row.hosts[0] in order and not row.guess
     )
-    models = sorted(named, key=lambda name: order[name[0]])
+    models = sorted(names, key=lambda name: order[name[0]])
     return [f"{host}/{model}" for host, model in models if _is_a_name(model)]
 
 

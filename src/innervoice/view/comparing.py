@@ -15,50 +15,51 @@ from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.part_view import part_text
 from innervoice.view.plans import diff_lines, encoded_lines, trouble
-from innervoice.view.row_types import DiffView, Fact
+from innervoice.view.row_types import DiffView, Fact, fact
 from innervoice.view.seals import Seals
 from innervoice.view.sending import Sent, model_of, request_for, sent_before
 from innervoice.view.totals import STATUS_WORDS
-from innervoice.view.wording import fact
 
 __all__ = ["request_diff", "turn_diff"]
 
 _UNKNOWN = "not known"
 
 
-def turn_diff(left: Conversation, left_turn: int, right: Conversation, right_turn: int) -> DiffView:
+def turn_diff(
+    first: Conversation, first_turn: int, second: Conversation, second_turn: int
+) -> DiffView:
     """The content of two turns, part by part, and the differences; raises `UsageError` for a turn that does not exist."""
-    one, other = _turn(left, left_turn), _turn(right, right_turn)
+    one, other = _turn(first, first_turn), _turn(second, second_turn)
     facts = [
         fact(f"{name}: {before} → {after}")
         for (name, before), (_, after) in zip(
-            _traits(left, left_turn, one), _traits(right, right_turn, other), strict=True
+            _traits(first, first_turn, one), _traits(second, second_turn, other), strict=True
         )
         if before != after
     ]
     return {
-        "left": _name(left, left_turn),
-        "right": _name(right, right_turn),
+        "left": _name(first, first_turn),
+        "right": _name(second, second_turn),
         "facts": facts
         or [fact("same in kind", "Model, status, tokens, parts and seals are the same.")],
-        "lines": diff_lines(list(_said(one)), list(_said(other))),
+        "lines": diff_lines(list(_part_lines(one)), list(_part_lines(other))),
     }
 
 
 def request_diff(
-    left: Conversation, left_turn: int, right: Conversation, right_turn: int
+    first: Conversation, first_turn: int, second: Conversation, second_turn: int
 ) -> DiffView:
     """The requests before two turns, each as its own model gets it; raises `UsageError` for a turn that does not exist."""
-    _turn(left, left_turn)
-    _turn(right, right_turn)
-    one, other = _request(left, left_turn), _request(right, right_turn)
+    _turn(first, first_turn)
+    _turn(second, second_turn)
+    one, other = _request(first, first_turn), _request(second, second_turn)
     facts = [
         fact("cannot be written", words, "bad") for words in (one.problem, other.problem) if words
     ]
     return {
-        "left": f"the request before {_name(left, left_turn)}",
-        "right": f"the request before {_name(right, right_turn)}",
-        "facts": [*facts, *_about_requests(left, one, right, other)],
+        "left": f"the request before {_name(first, first_turn)}",
+        "right": f"the request before {_name(second, second_turn)}",
+        "facts": [*facts, *_about_requests(first, one, second, other)],
         "lines": diff_lines(one.lines, other.lines),
     }
 
@@ -76,7 +77,7 @@ def _name(conversation: Conversation, number: int) -> str:
     return fact(f"turn {number} ({conversation.turns[number].message.role}){title}")["label"]
 
 
-def _said(turn: Turn) -> Iterator[str]:
+def _part_lines(turn: Turn) -> Iterator[str]:
     """The parts of a turn as lines, each under its kind."""
     for part in turn.message.parts:
         yield f"[{_heading(part)}]"
@@ -167,7 +168,7 @@ def _plainly(sent: Sent) -> Iterator[str]:
 
 
 def _about_requests(
-    left: Conversation, one: _Request, right: Conversation, other: _Request
+    first: Conversation, one: _Request, second: Conversation, other: _Request
 ) -> Iterator[Fact]:
     if one.model != other.model:
         yield fact(f"model: {one.model or _UNKNOWN} → {other.model or _UNKNOWN}")
@@ -181,10 +182,10 @@ def _about_requests(
         yield fact(f"messages: {before} → {after}")
     if one.plan and other.plan and one.plan.target == other.plan.target:
         yield from _about_plans(one.plan, other.plan, other.sent)
-    if left.request is None or right.request is None:
+    if first.request is None or second.request is None:
         why = "The source does not say which system prompt, tools and settings were sent."
         yield fact("unknown settings", why, "warn")
-    elif left is right:
+    elif first is second:
         why = "The source has the settings of the last request only; both requests are written with them."
         yield fact("settings of the last request", why)
 

@@ -69,7 +69,7 @@ def _of_block(conversation: Conversation, turn: Turn, part: Thinking) -> Iterato
     if not part.complete:
         yield _broken_off(turn.answer)
     if part.origin and part.origin.seals:
-        yield _sealed(part, _asked(conversation, turn))
+        yield _sealed(part, _setting_of(conversation, turn))
     if part.form == "summary":
         yield _empty("summarised", "The API sends a summary of the reasoning; this one is empty.")
     yield from _unsealed(conversation, turn, part)
@@ -87,7 +87,7 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
         why = f"{used} before the token limit was reached; raise max_tokens or lower the effort."
         yield _empty("budget_exhausted", why)
     row = _row_of(turn, answer)
-    request = _asked(conversation, turn)
+    request = _setting_of(conversation, turn)
     if tokens:
         yield _uncarried(tokens, row, request)
     if row and row.reasons and request.is_known and _is_off(request.reasoning, row.default):
@@ -100,10 +100,10 @@ def _of_turn(conversation: Conversation, turn: Turn) -> Iterator[Empty]:
         yield _empty("none", why)
 
 
-def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
+def _uncarried(tokens: int, row: ModelRow | None, setting: _Asked) -> Empty:
     """Reasoning that was counted, but of which nothing was received."""
     count_text = f"{counted(tokens, 'token')} of reasoning were counted"
-    form = asked.reasoning.show if asked.reasoning else None
+    form = setting.reasoning.show if setting.reasoning else None
     if form == "hidden":
         return _empty(
             "never asked", f"{count_text}; the request asked to leave them out of the answer."
@@ -115,7 +115,7 @@ def _uncarried(tokens: int, row: ModelRow | None, asked: _Asked) -> Empty:
     word = next((word for word in ("full", "summary") if word in row.showable), None)
     if word is None:
         return _empty("summarised", f"{count_text}, and this API never sends any of it.")
-    if asked.is_known and form is None:
+    if setting.is_known and form is None:
         why = f'{count_text}; this API shows them only if it is asked to (show="{word}"), and the request did not ask.'
         return _empty("never asked", why)
     why = f'{count_text}, and this API sends none of it unless it is asked to (show="{word}").'
@@ -136,15 +136,15 @@ def _broken_off(answer: Response | None) -> Empty:
     return _empty("truncated", "The answer was interrupted before any text of this block came.")
 
 
-def _sealed(part: Thinking, asked: _Asked) -> Empty:
-    show = asked.reasoning.show if asked.reasoning else None
+def _sealed(part: Thinking, setting: _Asked) -> Empty:
+    show = setting.reasoning.show if setting.reasoning else None
     if part.form == "summary" or show in ("summary", "full"):
         why = "The API was asked to show its reasoning, and sent this block with a seal and no text: it summarised it to nothing."
         return _empty("summarised", why)
     sentence = "The reasoning is in the seal, which only the provider can open"
     if show == "hidden":
         why = f"{sentence}; the request asked to hide it."
-    elif asked.is_known:
+    elif setting.is_known:
         why = f"{sentence}; the request did not ask for its text."
     else:
         why = f"{sentence}; no text came with it."
@@ -163,7 +163,7 @@ def _unsealed(conversation: Conversation, turn: Turn, part: Thinking) -> Iterato
     if _is_signed(part.origin):
         why = "This provider signs every block of reasoning, and this one has neither text nor signature: something on the way removed them."
         yield _empty("stripped by a gateway", why)
-    request = _asked(conversation, turn)
+    request = _setting_of(conversation, turn)
     if request.reasoning is not None and request.reasoning.effort == "none":
         why = "Reasoning was switched off for this request, and the block is empty."
         yield _empty("never asked", why)
@@ -206,13 +206,13 @@ def _is_redacted(block: Any) -> bool:
     return any("redacted" in name.lower() for name in (*names, *map(str, block)))
 
 
-def _is_off(asked: Reasoning | None, default: str) -> bool:
-    if asked is None or (asked.effort is None and asked.budget is None):
+def _is_off(setting: Reasoning | None, default: str) -> bool:
+    if setting is None or (setting.effort is None and setting.budget is None):
         return default == "none"
-    return asked.effort == "none"
+    return setting.effort == "none"
 
 
-def _asked(conversation: Conversation, turn: Turn) -> _Asked:
+def _setting_of(conversation: Conversation, turn: Turn) -> _Asked:
     """The setting of the answer itself, or of the conversation's last request."""
     report = turn.answer.reasoning if turn.answer else None
     if report is not None:

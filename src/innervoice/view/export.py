@@ -70,7 +70,7 @@ class ExportedFile(NamedTuple):
     name: str
     media_type: str
     data: bytes
-    said: tuple[str, ...] = ()
+    omissions: tuple[str, ...] = ()
     """What is left out, in sentences."""
 
 
@@ -82,16 +82,16 @@ def form_of(file: str) -> Form:
     raise UsageError(f"expected a file that ends with {', '.join(_ENDINGS)}, not {file!r}")
 
 
-def export_of(shelf: Library, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
+def export_of(library: Library, id: str, form: Form, show: Policy) -> ExportedFile:  # noqa: A002 - the plain word
     """All conversations of a source as a file, as far as the form supports them."""
-    ids, sentences = _of_source(shelf, id)
+    ids, sentences = _of_source(library, id)
     match form:
         case "html":
-            data = export_html(shelf, ids, show)
+            data = export_html(library, ids, show)
         case "markdown":
-            data = export_markdown(shelf, ids, show)
+            data = export_markdown(library, ids, show)
         case "json":
-            data = export_json(shelf, ids[0], show)
+            data = export_json(library, ids[0], show)
             sentences = (
                 "Seals are left out: from_json can read the file, but no provider accepts its reasoning as its own.",
             )
@@ -100,17 +100,17 @@ def export_of(shelf: Library, id: str, form: Form, show: Policy) -> ExportedFile
     return ExportedFile("", _TYPES[form], data, sentences)
 
 
-def export_file(shelf: Library, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
+def export_file(library: Library, id: str, form: str, show: str) -> ExportedFile:  # noqa: A002
     """A conversation as a file with a name; the HTML file also has its subagents."""
     policy = _policy(show)
-    title = shelf.head(id)["title"]
+    title = library.head(id)["title"]
     match form:
         case "html":
-            data = export_html(shelf, with_subagents(shelf, id), policy)
+            data = export_html(library, with_subagents(library, id), policy)
         case "markdown":
-            data = export_markdown(shelf, [id], policy)
+            data = export_markdown(library, [id], policy)
         case "json":
-            data = export_json(shelf, id, policy)
+            data = export_json(library, id, policy)
         case _:
             raise UsageError(f"form must be one of {', '.join(get_args(Form))}, not {form!r}")
     ending = next(ending for ending, other_form in _ENDINGS.items() if other_form == form)
@@ -121,14 +121,14 @@ def export_file(shelf: Library, id: str, form: str, show: str) -> ExportedFile: 
     return ExportedFile(name + ending, _TYPES[form], data)
 
 
-def export_html(shelf: Library, ids: Sequence[str], show: Policy) -> bytes:
+def export_html(library: Library, ids: Sequence[str], show: Policy) -> bytes:
     """The page with these conversations; the first one is shown."""
     conversations: dict[str, Rows] = {}
     for id_ in ids:
-        head = shelf.head(id_)
-        head["lanes"] = [lane for lane in head["lanes"] if lane["id"] in ids]
+        head = library.head(id_)
+        head["lanes"] = [thread for thread in head["lanes"] if thread["id"] in ids]
         head.pop("lanes_total", None)
-        rows = rows_for_file(_whole_rows(shelf, id_), show)
+        rows = rows_for_file(_whole_rows(library, id_), show)
         conversations[head["id"]] = Rows(
             head=head_for_file(head, show), rows=rows, total=len(rows), next=None
         )
@@ -143,37 +143,37 @@ def export_html(shelf: Library, ids: Sequence[str], show: Policy) -> bytes:
     return page_with(about, conversations).encode()
 
 
-def export_markdown(shelf: Library, ids: Sequence[str], show: Policy) -> bytes:
+def export_markdown(library: Library, ids: Sequence[str], show: Policy) -> bytes:
     """The conversations as Markdown, one after the other."""
     blocks = []
     for id_ in ids:
-        head = head_for_file(shelf.head(id_), show)
+        head = head_for_file(library.head(id_), show)
         facts = [fact["label"] for fact in (*head["source"]["facts"], *head["facts"])]
         blocks.append(f"# {literal(head['title'])}")
         blocks.append("\n".join(f"- {literal(fact)}" for fact in facts))
-        turns = [turn_for_file(turn) for turn in shelf.conversation(id_).turns]
+        turns = [turn_for_file(turn) for turn in library.conversation(id_).turns]
         blocks.append(render_markdown(turns, show))
     return ("\n\n".join(filter(None, blocks)) + "\n").encode("utf-8", "replace")
 
 
-def export_json(shelf: Library, id: str, show: Policy) -> bytes:  # noqa: A002
+def export_json(library: Library, id: str, show: Policy) -> bytes:  # noqa: A002
     """The messages, to be read back by `from_json`; without seals, so none of them can be sent back as sealed."""
-    return to_json(messages_for_file(shelf.conversation(id).messages, show))
+    return to_json(messages_for_file(library.conversation(id).messages, show))
 
 
-def with_subagents(shelf: Library, id: str) -> list[str]:  # noqa: A002
+def with_subagents(library: Library, id: str) -> list[str]:  # noqa: A002
     """A conversation and those that it started."""
-    head = shelf.head(id)
+    head = library.head(id)
     ids = [head["id"]]
-    for lane in head["lanes"]:
-        if lane["parent"] in ids and lane["id"] not in ids:
-            ids.append(lane["id"])
+    for thread in head["lanes"]:
+        if thread["parent"] in ids and thread["id"] not in ids:
+            ids.append(thread["id"])
     return ids
 
 
-def _of_source(shelf: Library, id: str) -> tuple[list[str], tuple[str, ...]]:  # noqa: A002
-    head = shelf.head(id)
-    ids = [lane["id"] for lane in head["lanes"]]
+def _of_source(library: Library, id: str) -> tuple[list[str], tuple[str, ...]]:  # noqa: A002
+    head = library.head(id)
+    ids = [thread["id"] for thread in head["lanes"]]
     total = head.get("lanes_total", len(ids))
     if total == len(ids):
         return ids, ()
@@ -185,11 +185,11 @@ def _policy(show: str) -> Policy:
     return cast("Policy", show)
 
 
-def _whole_rows(shelf: Library, id: str) -> list[Row]:  # noqa: A002
+def _whole_rows(library: Library, id: str) -> list[Row]:  # noqa: A002
     """The rows with all of their text: a file cannot load the rest."""
-    conversation = shelf.conversation(id)
+    conversation = library.conversation(id)
     rows = []
-    for row in shelf.rows(id):
+    for row in library.rows(id):
         whole = row.copy()
         if "cut" in whole:
             whole["text"] = whole_text(conversation, row["n"])
@@ -258,7 +258,7 @@ _LEFT_AS_IT_IS = ("image",)
 
 def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
     """The rows, renumbered if some are left out."""
-    visible_rows = [exported for row in rows if (exported := _shown(row, show)) is not None]
+    visible_rows = [exported for row in rows if (exported := _row_for(row, show)) is not None]
     numbers = {row["n"]: number for number, row in enumerate(visible_rows)}
     for row in visible_rows:
         row["n"] = numbers[row["n"]]
@@ -277,7 +277,7 @@ def head_for_file(head: Head, show: Policy) -> Head:
     return _without_secrets(exported)
 
 
-def _shown(row: Row, show: Policy) -> Row | None:
+def _row_for(row: Row, show: Policy) -> Row | None:
     exported = row.copy()
     if show == "none":
         is_opaque = row["kind"] == "opaque" and _ABOUT_REASONING.search(row["title"])
@@ -466,17 +466,17 @@ def bundled(entry: str, read: Callable[[str], str]) -> str:
 
 
 def _add(
-    name: str, read: Callable[[str], str], done: dict[str, str], within: tuple[str, ...]
+    name: str, read: Callable[[str], str], bundled: dict[str, str], within: tuple[str, ...]
 ) -> None:
     if name in within:
         raise UsageError(f"modules import each other: {' -> '.join([*within, name])}")
-    if name in done:
+    if name in bundled:
         return
     lines = []
     exported: list[str] = []
     for number, line in enumerate(read(f"{name}.js").splitlines(), 1):
         if match := _IMPORT.fullmatch(line.rstrip()):
-            _add(match["module"], read, done, (*within, name))
+            _add(match["module"], read, bundled, (*within, name))
             lines.append(_bound(match))
         elif match := _EXPORT.match(line):
             exported.append(match["name"])
@@ -488,19 +488,19 @@ def _add(
         else:
             lines.append(line)
     body = "\n".join(lines)
-    done[name] = (
+    bundled[name] = (
         f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})();\n"
     )
 
 
-def _bound(found: re.Match[str]) -> str:
+def _bound(statement: re.Match[str]) -> str:
     """The names that an import binds, taken from what the other module returned."""
-    if found["all"]:
-        return f"const {found['all']} = {_variable(found['module'])};"
-    if found["names"] is None:
+    if statement["all"]:
+        return f"const {statement['all']} = {_variable(statement['module'])};"
+    if statement["names"] is None:
         return ""
-    names = _RENAMED.sub(r"\1: \2", found["names"].strip().rstrip(","))
-    return f"const {{ {names} }} = {_variable(found['module'])};"
+    names = _RENAMED.sub(r"\1: \2", statement["names"].strip().rstrip(","))
+    return f"const {{ {names} }} = {_variable(statement['module'])};"
 
 
 def _variable(module: str) -> str:

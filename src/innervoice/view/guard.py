@@ -140,8 +140,8 @@ def _refusal(status: int, why: str) -> Response:
     return Response(dump_json({"error": why}), status, media_type="application/json")
 
 
-def _is_same(given: str, token: str) -> bool:
-    return secrets.compare_digest(given.encode(), token.encode())
+def _is_same(text: str, token: str) -> bool:
+    return secrets.compare_digest(text.encode(), token.encode())
 
 
 def _cookie_name(scope: Scope) -> str:

@@ -19,7 +19,7 @@ from innervoice.privacy.secrets import redacted_name
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_source
-from innervoice.sources.reader import Entry
+from innervoice.sources.reader import CUT_LINE, Entry
 from innervoice.view.places import (
     PIPED,
     Listing,
@@ -30,25 +30,32 @@ from innervoice.view.places import (
     item_of,
     split_id,
 )
-from innervoice.view.row_types import Fact, Head, Row, SourceItem, SourceList, ThreadRow
+from innervoice.view.row_types import (
+    Fact,
+    Head,
+    Row,
+    SourceItem,
+    SourceList,
+    ThreadRow,
+    fact,
+    moment,
+)
 from innervoice.view.rows import head_facts, rows_of
-from innervoice.view.wording import fact, moment
 
-__all__ = ["BoundedCache", "Library", "NotOnShelfError", "bytes_of_conversation", "bytes_of_rows"]
+__all__ = ["BoundedCache", "Library", "NotInLibraryError", "bytes_of_conversation", "bytes_of_rows"]
 
 _POSITIONS = 24 << 20
 _CONVERSATIONS = 24 << 20
 _ROWS = 16 << 20
 _ENTRY = 400
 """About how many bytes an entry takes."""
-_LANES = 200
+_MOST_THREADS = 200
 _TROUBLES = 50
 _MOMENT = 5.0
 """Seconds after its last change in which a file may end in the middle of a line."""
-_CUT = "the file ends in the middle of this line"
 
 
-class NotOnShelfError(UsageError):
+class NotInLibraryError(UsageError):
     """There is no source or conversation with this id."""
 
 
@@ -153,7 +160,7 @@ class Library:
                 id=full_id(source_id, entry),
                 title=one_line(conversation.title or entry.title or redacted_name(entry.id)),
                 source=self._item(source_id),
-                lanes=_lanes(source_id, source.entries, entry),
+                lanes=_threads(source_id, source.entries, entry),
                 facts=head_facts(conversation),
                 cannot_know=[*source.cannot_know],
                 troubles=_troubles(source, is_growing=self._is_growing(source_id)),
@@ -192,7 +199,7 @@ class Library:
             return _Opened(self._piped, ())
         place = self._places.get(source_id)
         if place is None or not place.is_inside():
-            raise NotOnShelfError(
+            raise NotInLibraryError(
                 f"There is no source {source_id!r} in the paths that were passed."
             )
         stamp = place.stamp()  # before it is read, so that what is written meanwhile is noticed
@@ -214,7 +221,7 @@ class Library:
         for entry in opened.source.entries:
             if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
                 return opened, entry
-        raise NotOnShelfError(f"There is no conversation {id!r} in the paths that were passed.")
+        raise NotInLibraryError(f"There is no conversation {id!r} in the paths that were passed.")
 
     def _is_growing(self, source_id: str) -> bool:
         place = self._places.get(source_id)
@@ -225,7 +232,7 @@ class Library:
         place = self._places.get(source_id)
         if place is None:
             return item_of(source_id, "standard input", source, None)
-        return item_of(source_id, place.shown, source, place.path.stat().st_mtime)
+        return item_of(source_id, place.label, source, place.path.stat().st_mtime)
 
 
 def _expected(source: Source, entry: Entry) -> int:
@@ -236,31 +243,36 @@ def _expected(source: Source, entry: Entry) -> int:
 
 def _troubles(source: Source, *, is_growing: bool) -> list[str]:
     """The places that could not be read, except the last line of a file that is still being written."""
-    found = [trouble for trouble in source.troubles if not (is_growing and trouble.why == _CUT)]
-    troubles = [
-        visible(why if line is None else f"line {line}: {why}") for line, why in found[:_TROUBLES]
+    remaining = [
+        trouble for trouble in source.troubles if not (is_growing and trouble.why == CUT_LINE)
     ]
-    more = len(found) - len(troubles)
+    troubles = [
+        visible(why if line is None else f"line {line}: {why}")
+        for line, why in remaining[:_TROUBLES]
+    ]
+    more = len(remaining) - len(troubles)
     return [*troubles, f"and {more:,} more"] if more else troubles
 
 
-def _lanes(source_id: str, entries: Sequence[Entry], shown: Entry) -> list[ThreadRow]:
+def _threads(source_id: str, entries: Sequence[Entry], current: Entry) -> list[ThreadRow]:
     """The conversations of a source; if there are very many, those around the one that is shown."""
-    place = next(number for number, entry in enumerate(entries) if entry is shown)
-    start = max(0, min(place - _LANES // 2, len(entries) - _LANES))
-    by_id = {entry.id: full_id(source_id, entry) for entry in entries[start : start + _LANES]}
+    place = next(number for number, entry in enumerate(entries) if entry is current)
+    start = max(0, min(place - _MOST_THREADS // 2, len(entries) - _MOST_THREADS))
+    by_id = {
+        entry.id: full_id(source_id, entry) for entry in entries[start : start + _MOST_THREADS]
+    }
     return [
         ThreadRow(
             id=by_id[entry.id],
             title=one_line(entry.title or redacted_name(entry.id)),
             parent=by_id.get(entry.parent) if entry.parent else None,
-            facts=_lane_facts(entry),
+            facts=_thread_facts(entry),
         )
-        for entry in entries[start : start + _LANES]
+        for entry in entries[start : start + _MOST_THREADS]
     ]
 
 
-def _lane_facts(entry: Entry) -> list[Fact]:
+def _thread_facts(entry: Entry) -> list[Fact]:
     facts = [fact(entry.model)] if entry.model else []
     return facts if entry.at is None else [*facts, fact(moment(entry.at))]
 
@@ -288,11 +300,11 @@ class BoundedCache(Generic[Held]):
             self._held.move_to_end(key)
             return self._held[key][0]
 
-    def put(self, key: Hashable, held: Held, size: int) -> None:
+    def put(self, key: Hashable, value: Held, size: int) -> None:
         """Adds a value of this many bytes, and drops the least recently used ones."""
         with self._lock:
             self._let_go(key)
-            self._held[key] = held, size
+            self._held[key] = value, size
             self.size += size
             while self.size > self._limit and len(self._held) > 1:
                 self._let_go(next(iter(self._held)))

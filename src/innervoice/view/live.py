@@ -29,9 +29,9 @@ __all__ = [
     "Happened",
     "Live",
     "Sketch",
+    "Snapshot",
     "Task",
     "Threads",
-    "Told",
     "changes",
     "sketch_of",
 ]
@@ -49,7 +49,7 @@ _IDLE_ROWS = 20_000
 """How many rows they may have."""
 
 
-class Told(NamedTuple):
+class Snapshot(NamedTuple):
     """The rows of a conversation, and the id of the last event that they contain."""
 
     head: Head
@@ -72,7 +72,7 @@ class _Channel:
     def __init__(self) -> None:
         self.stamp: Stamp | None = None
         """The stamp of the file when it was last checked."""
-        self.told: Stamp | None = None
+        self.sent: Stamp | None = None
         """The stamp of the rows that were sent."""
         self.listeners = 0
         self.number = 0
@@ -95,15 +95,15 @@ class _Channel:
 
     def tell(self, stamp: Stamp, head: Head, rows: list[Row]) -> bool:
         """Makes events of the differences from what was sent; returns whether there are any."""
-        if stamp == self.told and head == self._head:
+        if stamp == self.sent and head == self._head:
             return False
         happened: list[Change] = []
-        if self.told is not None:
+        if self.sent is not None:
             happened += changes(self._sketches, rows)
             happened += [Change("head", head)] if head != self._head else []
-        if stamp != self.told:
+        if stamp != self.sent:
             self._sketches = [sketch_of(row) for row in rows]
-        self.told, self._head = stamp, head
+        self.sent, self._head = stamp, head
         self._add(happened)
         return bool(happened)
 
@@ -131,9 +131,9 @@ class _Channel:
 class Live:
     """The channels of a library."""
 
-    def __init__(self, shelf: Library, threads: Threads | None = None) -> None:
-        self._shelf = shelf
-        self._threads = threads or Threads()
+    def __init__(self, library: Library, threads: Threads) -> None:
+        self._library = library
+        self._threads = threads
         self._channels: OrderedDict[str, _Channel] = OrderedDict()
         self._refreshing = Lock()
         self._waiting: set[asyncio.Event] = set()
@@ -142,22 +142,22 @@ class Live:
         """How often the list of sources has changed."""
         self._is_closed = False
 
-    def rows(self, id: str) -> Told:  # noqa: A002 - the plain word
+    def rows(self, id: str) -> Snapshot:  # noqa: A002 - the plain word
         """The rows of a conversation as they are now; blocks, so it is called in a thread."""
         with self._refreshing:
             return self._tell(id)[1]
 
-    def _tell(self, id: str) -> tuple[_Channel, Told]:  # noqa: A002
-        id = self._shelf.canonical_id(id)  # noqa: A001
+    def _tell(self, id: str) -> tuple[_Channel, Snapshot]:  # noqa: A002
+        id = self._library.canonical_id(id)  # noqa: A001
         channel = self._channels.get(id) or _Channel()
-        channel.stamp = self._shelf.stamp(id)
-        stamp, rows = self._shelf.stamped_rows(id)
-        head = self._shelf.head(id)
+        channel.stamp = self._library.stamp(id)
+        stamp, rows = self._library.stamped_rows(id)
+        head = self._library.head(id)
         channel.tell(stamp, head, rows)
         self._channels[id] = channel
         self._channels.move_to_end(id)
         self._forget()
-        return channel, Told(head, rows, channel.event)
+        return channel, Snapshot(head, rows, channel.event)
 
     def _join(self, id: str) -> _Channel:  # noqa: A002
         """The channel of a conversation, which exists as long as there are listeners."""
@@ -175,7 +175,7 @@ class Live:
             self._refresh(id, channel)
             return channel.after(event)
 
-    async def told(self, id: str) -> Told:  # noqa: A002
+    async def snapshot(self, id: str) -> Snapshot:  # noqa: A002
         """The same, for the event loop; listeners are notified of the new events."""
         answer = await self._threads.run("read", lambda: self.rows(id))
         self._wake()
@@ -200,7 +200,7 @@ class Live:
     def close(self) -> None:
         """Ends the streams of all listeners, because the server stops."""
         self._is_closed = True
-        self._shelf.close()
+        self._library.close()
         self._wake()
 
     async def _frames(
@@ -271,17 +271,17 @@ class Live:
 
     def _look_at_folders(self) -> tuple[bool, int]:
         """Whether files were added or removed, and how many were not opened yet."""
-        return self._shelf.scan(), self._shelf.examine(_FRAME)
+        return self._library.scan(), self._library.examine(_FRAME)
 
     def _refresh(self, id: str, channel: _Channel) -> bool:  # noqa: A002
         """Reads a conversation again if its file changed; returns whether there are events."""
-        stamp = self._shelf.stamp(id)
+        stamp = self._library.stamp(id)
         if stamp == channel.stamp:
             return False
         channel.stamp = stamp
         try:
-            stamp_now, rows = self._shelf.stamped_rows(id)
-            return channel.tell(stamp_now, self._shelf.head(id), rows)
+            stamp_now, rows = self._library.stamped_rows(id)
+            return channel.tell(stamp_now, self._library.head(id), rows)
         except (InnervoiceError, OSError):
             return False  # half written, or gone: the rows stay until the file can be read again
 

@@ -24,8 +24,7 @@ from innervoice.show.policy import (
     view_of,
 )
 from innervoice.show.visible import one_line, visible
-from innervoice.view.row_types import Fact
-from innervoice.view.wording import fact, size
+from innervoice.view.row_types import Fact, fact, size
 
 __all__ = [
     "block_title",

@@ -21,8 +21,7 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.opening import FoundPaths, Source, reader_names, reader_of
 from innervoice.sources.reader import Entry, Reader
-from innervoice.view.row_types import SourceItem, SourceList
-from innervoice.view.wording import fact, moment, size
+from innervoice.view.row_types import SourceItem, SourceList, fact, moment, size
 
 __all__ = [
     "PIPED",
@@ -56,7 +55,7 @@ class ViewedFile(NamedTuple):
     id: str
     path: Path
     root: Path
-    shown: str
+    label: str
     """Its path, relative to the given one."""
     changed: float
     size: int
@@ -104,7 +103,7 @@ class Places:
         began = monotonic()
         paths = FoundPaths(self._roots, self._reader_of)
         places = {place.id: place for path in paths if (place := self._place(path)) is not None}
-        ordered = sorted(places.values(), key=lambda place: (-place.changed, place.shown))
+        ordered = sorted(places.values(), key=lambda place: (-place.changed, place.label))
         with self._lock:
             is_new = [*self._by_id] != [place.id for place in ordered]
             self._by_id = {place.id: place for place in ordered}
@@ -136,7 +135,7 @@ class Places:
             id=sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH],
             path=path,
             root=root,
-            shown=path.name if path == root else str(Path(root.name, path.relative_to(root))),
+            label=path.name if path == root else str(Path(root.name, path.relative_to(root))),
             changed=status.st_mtime,
             size=status.st_size,
             reader=reader,
@@ -196,7 +195,7 @@ class Listing:
 
     def examine(self, deadline: float) -> int:
         """Examines files until the deadline; returns how many are left."""
-        waiting = [place for place in self._places.all() if self._known(place) is None]
+        waiting = [place for place in self._places.all() if self._examined_item(place) is None]
         for number, place in enumerate(waiting):
             if monotonic() > deadline:
                 return len(waiting) - number
@@ -207,31 +206,31 @@ class Listing:
         """Some items, newest first; files that could not be read come last."""
         words = query.lower().split()
         deadline = monotonic() + (_PATIENCE_OF_SEARCH if words else _PATIENCE)
-        found: list[SourceItem | ViewedFile] = []
+        matches: list[SourceItem | ViewedFile] = []
         pending = 0
         for place in self._places.all():
             # A page needs the texts of its own items, a search those of all; the others are counted.
-            is_needed = bool(words) or start <= len(found) < start + limit
-            item = self._known(place)
+            is_needed = bool(words) or start <= len(matches) < start + limit
+            item = self._examined_item(place)
             if item is None and is_needed and monotonic() < deadline:
                 item = self._examine(place)
             pending += item is None
             if not words or _fits(item or _unexamined(place), words):
-                found.append(item or place)
+                matches.append(item or place)
         if not words:
-            found += [_trouble(why) for why in self._places.troubles]
+            matches += [_trouble(why) for why in self._places.troubles]
         items = [
             _unexamined(item) if isinstance(item, ViewedFile) else item
-            for item in found[start : start + limit]
+            for item in matches[start : start + limit]
         ]
-        following = start + limit if len(found) > start + limit else None
+        following = start + limit if len(matches) > start + limit else None
         unknown = self._places.unknown
-        listed = SourceList(sources=items, total=len(found), next=following, unknown=unknown)
+        listed = SourceList(sources=items, total=len(matches), next=following, unknown=unknown)
         if pending:
             listed["pending"] = pending
         return listed
 
-    def _known(self, place: ViewedFile) -> SourceItem | None:
+    def _examined_item(self, place: ViewedFile) -> SourceItem | None:
         examined = self._examined.get(place.id)
         if examined is None:
             return None
@@ -254,13 +253,13 @@ class Listing:
             return item | {"problem": one_line(redacted_name(str(error)), 500)}
         except OSError as error:
             return item | {"problem": f"It cannot be read: {error.strerror or error}."}
-        return item_of(place.id, place.shown, source, place.changed)
+        return item_of(place.id, place.label, source, place.changed)
 
 
-def item_of(id: str, shown: str, source: Source, changed: float | None) -> SourceItem:  # noqa: A002 - the plain word
+def item_of(id: str, label: str, source: Source, changed: float | None) -> SourceItem:  # noqa: A002 - the plain word
     """The item of an opened source."""
     entries = source.entries
-    title = next((entry.title for entry in entries if entry.title), "") or shown
+    title = next((entry.title for entry in entries if entry.title), "") or label
     models = list(dict.fromkeys(entry.model for entry in entries if entry.model))
     facts = [
         fact(source.name),
@@ -275,7 +274,7 @@ def item_of(id: str, shown: str, source: Source, changed: float | None) -> Sourc
     item = SourceItem(
         id=id,
         title=one_line(title),
-        path=one_line(shown, 500),
+        path=one_line(label, 500),
         kind=source.kind,
         first=full_id(id, entries[0]) if entries else "",
         facts=facts,
@@ -290,7 +289,7 @@ def _unexamined(place: ViewedFile) -> SourceItem:
     return SourceItem(
         id=place.id,
         title=one_line(place.path.name),
-        path=one_line(place.shown, 500),
+        path=one_line(place.label, 500),
         kind=place.reader.kind if place.reader else "",
         first=f"{place.id}.",
         facts=[fact(size(place.size)), fact(moment(place.changed))],

@@ -22,7 +22,7 @@ from innervoice.privacy.secrets import redacted
 from innervoice.show.policy import counted
 from innervoice.show.visible import visible
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView
+from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact
 from innervoice.view.rows import heads_of
 from innervoice.view.sending import (
     Sent,
@@ -32,7 +32,6 @@ from innervoice.view.sending import (
     request_for,
     sent_before,
 )
-from innervoice.view.wording import fact
 
 __all__ = ["diff_lines", "encoded_lines", "plan_view", "request_lines", "trouble"]
 
@@ -89,9 +88,9 @@ def _sentence(words: str) -> str:
     return fact("", words)["why"]
 
 
-def encoded_lines(made: Planned) -> list[str]:
+def encoded_lines(planned_request: Planned) -> list[str]:
     """A planned request in its target's dialect, as lines, without seals and files."""
-    return request_lines(encoded_plan(made).body, made.fitted.asked.messages)
+    return request_lines(encoded_plan(planned_request).body, planned_request.fitted.asked.messages)
 
 
 class _Last(NamedTuple):
@@ -227,12 +226,12 @@ def _unsent(marks: tuple[str, ...]) -> PlanMark:
 
 def _summary(
     conversation: Conversation,
-    made: Planned,
+    planned_request: Planned,
     problems: list[Problem],
     last: _Last | None,
     sent: Sent,
 ) -> list[Fact]:
-    plan, fitted = made.plan, made.fitted
+    plan, fitted = planned_request.plan, planned_request.fitted
     facts = []
     if not fitted.target.is_known:
         why = "The catalog has no row for this model; the defaults of its API are used."
@@ -291,8 +290,8 @@ def _verb(action: _Action, count: int) -> str:
 
 def request_lines(body: dict[str, Any], messages: Iterable[Message]) -> list[str]:
     """The body of a request as lines, without seals, files and keys."""
-    shown = Redactor("screen", messages).foreign(body)
-    text = json.dumps(shown, indent=2, ensure_ascii=False, default=str)
+    readable = Redactor("screen", messages).foreign(body)
+    text = json.dumps(readable, indent=2, ensure_ascii=False, default=str)
     return visible(text).split("\n")
 
 
@@ -309,33 +308,33 @@ _MOST_AT_AN_END = 900
 _LONGEST = 2000
 
 
-def diff_lines(left: Sequence[str], right: Sequence[str]) -> list[DiffLine]:
-    """The lines removed from `left` and added in `right`, in order."""
-    return list(_bounded(_with_cuts(_compared(left, right))))
+def diff_lines(before: Sequence[str], after: Sequence[str]) -> list[DiffLine]:
+    """The lines removed from `before` and added in `after`, in order."""
+    return list(_bounded(_with_cuts(_compared(before, after))))
 
 
-def _compared(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
-    shorter = min(len(left), len(right))
-    start = next((n for n in range(shorter) if left[n] != right[n]), shorter)
+def _compared(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
+    shorter = min(len(before), len(after))
+    start = next((n for n in range(shorter) if before[n] != after[n]), shorter)
     end = 0
-    while end < shorter - start and left[-1 - end] == right[-1 - end]:
+    while end < shorter - start and before[-1 - end] == after[-1 - end]:
         end += 1
-    yield from _lines("same", left[:start])
-    yield from _middle(left[start : len(left) - end], right[start : len(right) - end])
-    yield from _lines("same", left[len(left) - end :])
+    yield from _lines("same", before[:start])
+    yield from _middle(before[start : len(before) - end], after[start : len(after) - end])
+    yield from _lines("same", before[len(before) - end :])
 
 
-def _middle(left: Sequence[str], right: Sequence[str]) -> Iterator[DiffLine]:
-    if not left or not right or max(len(left), len(right)) > _MOST_COMPARED:
-        yield from _ends("removed", left)
-        yield from _ends("added", right)
+def _middle(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
+    if not before or not after or max(len(before), len(after)) > _MOST_COMPARED:
+        yield from _ends("removed", before)
+        yield from _ends("added", after)
         return
-    for word, one, other, third, fourth in SequenceMatcher(None, left, right).get_opcodes():
+    for word, one, other, third, fourth in SequenceMatcher(None, before, after).get_opcodes():
         if word == "equal":
-            yield from _lines("same", left[one:other])
+            yield from _lines("same", before[one:other])
         else:
-            yield from _lines("removed", left[one:other])
-            yield from _lines("added", right[third:fourth])
+            yield from _lines("removed", before[one:other])
+            yield from _lines("added", after[third:fourth])
 
 
 def _ends(op: Literal["removed", "added"], lines: Sequence[str]) -> Iterator[DiffLine]:

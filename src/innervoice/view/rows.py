@@ -45,10 +45,9 @@ from innervoice.view.part_view import (
     result_facts,
     shown_item,
 )
-from innervoice.view.row_types import Fact, Row
+from innervoice.view.row_types import Fact, Row, duration, fact, size
 from innervoice.view.seals import Seals
 from innervoice.view.totals import Prices, sums, turn_facts, turn_notes
-from innervoice.view.wording import duration, fact, size
 
 __all__ = ["LONGEST", "head_facts", "heads_of", "rows_of", "whole_text"]
 

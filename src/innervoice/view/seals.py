@@ -21,9 +21,8 @@ from innervoice.planning.recover import recover
 from innervoice.privacy.redactor import Redactor, sealed_values
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import Badge
+from innervoice.view.row_types import Badge, fact, size
 from innervoice.view.sending import Sent, model_of, next_sent, request_for, sent_before
-from innervoice.view.wording import fact, size
 
 __all__ = ["Seals"]
 

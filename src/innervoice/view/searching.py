@@ -92,14 +92,14 @@ def _parsed(query: str) -> _Query:
     return _Query(words, conditions)
 
 
-def _is_meant(asked: _Query, turn: Turn, model: str, names: dict[str, str]) -> bool:
-    if not asked.conditions:
+def _is_meant(query: _Query, turn: Turn, model: str, names: dict[str, str]) -> bool:
+    if not query.conditions:
         return True
     return (
-        asked.meets("model", model)
-        and asked.meets("status", *_status(turn))
-        and asked.meets("role", turn.message.role)
-        and asked.meets("tool", *_tools(turn, names))
+        query.meets("model", model)
+        and query.meets("status", *_status(turn))
+        and query.meets("role", turn.message.role)
+        and query.meets("tool", *_tools(turn, names))
     )
 
 
@@ -118,13 +118,13 @@ def _status(turn: Turn) -> tuple[str, ...]:
     return (STATUS_WORDS[answer.status], answer.status, *turn.marks) if answer else turn.marks
 
 
-def _hits(id: str, asked: _Query, fields: Iterator[_Field]) -> Iterator[Hit]:  # noqa: A002 - the plain word
+def _hits(id: str, query: _Query, fields: Iterator[_Field]) -> Iterator[Hit]:  # noqa: A002 - the plain word
     for field in fields:
-        if asked.meets("in", field.where) and (place := _found(asked.words, field.text)):
+        if query.meets("in", field.where) and (place := _first_match(query.words, field.text)):
             yield _hit(id, field, *place)
 
 
-def _found(words: list[str], text: str) -> tuple[int, int] | None:
+def _first_match(words: list[str], text: str) -> tuple[int, int] | None:
     """The position of the first word, if all are in the text."""
     lowered = text.lower()
     if not all(word in lowered for word in words):
@@ -157,7 +157,7 @@ def _on_one_line(text: str) -> str:
 
 def _head_hit(
     id: str,  # noqa: A002 - the plain word
-    asked: _Query,
+    query: _Query,
     head: int,
     turn: Turn,
     model: str,
@@ -170,7 +170,7 @@ def _head_hit(
         "tool": ("tool", ", ".join(_tools(turn, names))),
         "role": ("status", turn.message.role),
     }
-    where, text = texts[next(name for name in asked.conditions if name in texts)]
+    where, text = texts[next(name for name in query.conditions if name in texts)]
     line = one_line(text, _AFTER)
     return _hit(id, _Field(head, turn.message.role, where, line), 0, len(line))
 

@@ -34,16 +34,16 @@ def first_address(listening: socket.socket, settings: Settings) -> str:
     return f"http://{name}:{port}/?token={settings.token}"
 
 
-def run(listening: socket.socket, shelf: Library, settings: Settings) -> None:
+def run(listening: socket.socket, library: Library, settings: Settings) -> None:
     """Serves until interrupted; open streams have a second to end."""
-    _Server(shelf, settings).run(sockets=[listening])
+    _Server(library, settings).run(sockets=[listening])
 
 
 class _Server(uvicorn.Server):
     """Ends the streams of listeners before it waits for them."""
 
-    def __init__(self, shelf: Library, settings: Settings) -> None:
-        self._app = create_app(shelf, settings)
+    def __init__(self, library: Library, settings: Settings) -> None:
+        self._app = create_app(library, settings)
         super().__init__(_config(self._app))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -66,7 +66,7 @@ def _config(app: Starlette) -> uvicorn.Config:
 class ViewServer(LocalServer):
     """A viewer in a thread, on a free port of this machine, for the time of a `with` block."""
 
-    def __init__(self, shelf: Library, settings: Settings | None = None) -> None:
+    def __init__(self, library: Library, settings: Settings | None = None) -> None:
         self.settings = guarded(settings or Settings(), "127.0.0.1")
-        super().__init__(_Server(shelf, self.settings))
+        super().__init__(_Server(library, self.settings))
         self.first_address = first_address(self.socket, self.settings)

@@ -17,8 +17,7 @@ from innervoice.canon.usage import Cost, Usage
 from innervoice.errors import InnervoiceError
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Mark, Turn
-from innervoice.view.row_types import Fact
-from innervoice.view.wording import dollars, duration, fact, moment, share
+from innervoice.view.row_types import Fact, dollars, duration, fact, moment, share
 
 __all__ = [
     "STATUS_WORDS",

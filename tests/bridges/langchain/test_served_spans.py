@@ -2,7 +2,7 @@
 
 import pytest
 
-from innervoice.bridges.otel.served import ServedSpans
+from innervoice.bridges.otel.call import ServedSpans
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
 from innervoice.gateway.operations.journal import Journal, explain

@@ -3,13 +3,13 @@
 import asyncio
 import datetime as dt
 import logging
+import sys
 import warnings
 
 import pytest
 
 from bridges.litellm.talk import SUM
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm import call_reports
 
 LISTS = (
     "callbacks",
@@ -25,7 +25,10 @@ LISTS = (
 def _no_callbacks(monkeypatch):
     for name in LISTS:
         monkeypatch.setattr(litellm, name, [])
-    monkeypatch.setattr(call_reports, "_warned", set())
+    module = sys.modules[
+        "innervoice.bridges.litellm.completion"
+    ]  # the package has a function of that name
+    monkeypatch.setattr(module, "_warned", set())
 
 
 class Logger(litellm.CustomLogger):

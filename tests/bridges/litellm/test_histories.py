@@ -6,7 +6,7 @@ import pytest
 
 from bridges.litellm.talk import QUESTION, SUM, TOOLS, results, through_json
 from innervoice.bridges import litellm
-from innervoice.bridges.litellm.from_litellm import messages_from_litellm
+from innervoice.bridges.litellm.message_fields import messages_from_litellm
 from innervoice.canon.parts import Media, Text, Thinking, ToolCall
 
 THINKING = {"thinking": {"type": "enabled", "budget_tokens": 2000}, "max_tokens": 4000}

@@ -345,7 +345,7 @@ def test_deltas_keep_their_members():
         },
         {},
     ]
-    stream = Relay("openrouter").stream("https://x/chat/completions", "m", asked=b"{}")
+    stream = Relay("openrouter").stream("https://x/chat/completions", "m", request_body=b"{}")
     passed = b"".join(stream.feed(f"data: {json.dumps({'choices': [{'index': 0, 'delta': delta}]})}\n\n".encode()) for delta in given)  # fmt: skip
     seen = [json.loads(line[6:])["choices"][0]["delta"] for line in passed.decode().splitlines() if line]  # fmt: skip
     bare = [{name: value for name, value in delta.items() if name != "reasoning_content"} for delta in seen]  # fmt: skip
@@ -392,11 +392,11 @@ def test_messages_without_text_stay_as_they_are(message, streamed):
     relay, url = Relay("openrouter"), "https://x/chat/completions"
     if streamed:
         chunk = json.dumps({"choices": [{"index": 0, "delta": message}]})
-        line = relay.stream(url, "m", asked=b"{}").feed(f"data: {chunk}\n\n".encode())
+        line = relay.stream(url, "m", request_body=b"{}").feed(f"data: {chunk}\n\n".encode())
         passed = json.loads(line.removeprefix(b"data: "))["choices"][0]["delta"]
     else:
         body = json.dumps({"choices": [{"index": 0, "message": {"role": "assistant", **message}}]})
-        passed = json.loads(relay.incoming(url, "m", body.encode(), asked=b"{}"))["choices"][0]["message"]  # fmt: skip
+        passed = json.loads(relay.incoming(url, "m", body.encode(), request_body=b"{}"))["choices"][0]["message"]  # fmt: skip
         assert "assistant" == passed.pop("role")
 
     assert message == passed

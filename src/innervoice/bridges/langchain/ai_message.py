@@ -171,17 +171,17 @@ class AIMessageChunker:
             case _:
                 return None
 
-    def _begun(self, shown: _ShownPart) -> AIMessageChunk | None:
+    def _begun(self, drawn: _ShownPart) -> AIMessageChunk | None:
         """A tool call is passed on as soon as it has a name, a text part with its first delta."""
-        if not isinstance(shown.part, ToolCall):
+        if not isinstance(drawn.part, ToolCall):
             return None
-        return self._chunk([self._slice(shown, "")])
+        return self._chunk([self._slice(drawn, "")])
 
-    def _ended(self, shown: _ShownPart) -> AIMessageChunk | None:
+    def _ended(self, drawn: _ShownPart) -> AIMessageChunk | None:
         """A part without a block gets one now, so that blocks are in the order of their parts."""
-        if shown.block is not None or not _is_shown(shown.part):
+        if drawn.block is not None or not _is_shown(drawn.part):
             return None
-        return self._chunk([self._slice(shown, "")])
+        return self._chunk([self._slice(drawn, "")])
 
     def _recast(self, event: Recast) -> AIMessageChunk | None:
         """Replaces parts; a block stays if its text is the beginning of a new part."""
@@ -210,8 +210,8 @@ class AIMessageChunker:
         ]
         indexes = [block["index"] for block in blocks]
         kind = LastChunk if self._withdrawn or indexes != sorted(indexes) else AIMessageChunk
-        for shown in self._withdrawn:
-            block = self._slice(shown, "")
+        for drawn in self._withdrawn:
+            block = self._slice(drawn, "")
             blocks.append({**block, "extras": {KEY: {"withdrawn": True}}})
         # Some ways of streaming in LangChain drop the extras of tool calls, but none drops this member.
         calls = {
@@ -230,32 +230,32 @@ class AIMessageChunker:
     def _sealed(self, at: int, final: Sequence[Part]) -> dict[str, Any]:
         """The last slice of a block: the missing text and the extras."""
         parts, part, extras = self._folder.parts, final[at], extras_of(final, at)
-        shown = parts[at] if at < len(parts) else _ShownPart(part)
-        first = shown.block is None
+        drawn = parts[at] if at < len(parts) else _ShownPart(part)
+        first = drawn.block is None
         if first and not _is_shown(part):
             self._blocks += 1
             return {**plain_block(part), "extras": extras, "index": self._blocks - 1}
-        shown.part = part
-        block = self._slice(shown, shown.rest(part))
+        drawn.part = part
+        block = self._slice(drawn, drawn.rest(part))
         if isinstance(part, ToolCall) and not first:
             # LangChain concatenates names too, and part of a name may arrive late.
-            block["name"] = part.name.removeprefix(shown.sent_name) or None
+            block["name"] = part.name.removeprefix(drawn.sent_name) or None
         return {**block, "extras": extras}
 
     # ---- blocks --------------------------------------------------------------------------------
 
-    def _slice(self, shown: _ShownPart, text: str) -> dict[str, Any]:
+    def _slice(self, drawn: _ShownPart, text: str) -> dict[str, Any]:
         """A slice of a block; the first slice of a tool call has its id and name."""
-        first = shown.block is None
-        if shown.block is None:
-            shown.block, self._blocks = self._blocks, self._blocks + 1
-        kind = shown.part.type
-        block = {"type": _TYPES[kind], _MEMBERS[kind]: text, "index": shown.block}
-        if isinstance(shown.part, ToolCall):
-            block["id"] = shown.part.id if first else None
-            block["name"] = shown.part.name if first else None
+        first = drawn.block is None
+        if drawn.block is None:
+            drawn.block, self._blocks = self._blocks, self._blocks + 1
+        kind = drawn.part.type
+        block = {"type": _TYPES[kind], _MEMBERS[kind]: text, "index": drawn.block}
+        if isinstance(drawn.part, ToolCall):
+            block["id"] = drawn.part.id if first else None
+            block["name"] = drawn.part.name if first else None
             if first:
-                shown.sent_name = shown.part.name
+                drawn.sent_name = drawn.part.name
         return block
 
     def _chunk(

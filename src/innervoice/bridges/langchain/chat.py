@@ -204,8 +204,8 @@ class ChatInnervoice(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         client = self._async()
         if client is None:
-            async for made in super()._astream(messages, stop, run_manager, **kwargs):
-                yield made
+            async for generation in super()._astream(messages, stop, run_manager, **kwargs):
+                yield generation
             return
         model, fields = self._request(stop, kwargs)
         chunks = AIMessageChunker(names_of(None, model)[0])
@@ -215,13 +215,17 @@ class ChatInnervoice(BaseChatModel):
                 if chunk is not None:
                     yield StreamedGeneration(message=chunk)
 
-    def _request(self, stop: list[str] | None, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    def _request(
+        self, stop: list[str] | None, arguments: dict[str, Any]
+    ) -> tuple[str, dict[str, Any]]:
         """The model id and the fields of a request."""
         settings = {name: getattr(self, name) for name in _SETTINGS}
-        passed = {name: value for name, value in given.items() if name not in ("model", "stream")}
+        passed = {
+            name: value for name, value in arguments.items() if name not in ("model", "stream")
+        }
         fields = {**settings, "stop": stop if stop is not None else self.stop or None, **passed}
         request_fields = {name: value for name, value in fields.items() if value is not None}
-        return self._model_id(given.get("model")), request_fields
+        return self._model_id(arguments.get("model")), request_fields
 
     def _model_id(self, model: str | None) -> str:
         """The model id of a call; a name without a provider belongs to the provider of `self.model`."""

@@ -118,11 +118,13 @@ def _parts(message: AIMessage, state: dict[str, Any], *, ended: bool) -> list[Pa
     return [part for _, part in numbered]
 
 
-def _kept_call(kept: dict[str, Any], name: Any, calls: dict[Any, Any]) -> list[tuple[int, Part]]:
+def _kept_call(
+    stored_calls: dict[str, Any], name: Any, calls: dict[Any, Any]
+) -> list[tuple[int, Part]]:
     """A tool call whose block lost its extras, which happens in some ways of streaming."""
-    if name not in kept:
+    if name not in stored_calls:
         return []
-    stored = {"type": "tool_call", "id": name, "extras": {KEY: kept[name]}}
+    stored = {"type": "tool_call", "id": name, "extras": {KEY: stored_calls[name]}}
     return parts_of(stored, calls.get(name))
 
 
@@ -136,9 +138,9 @@ def _stored_message(state: dict[str, Any]) -> Message:
 def _foreign(message: AIMessage) -> Response:
     """A message of another integration."""
     metadata = message.response_metadata
-    given = metadata.get("model_provider")
-    host = host_in_langchain(given) if isinstance(given, str) else None
-    provider = host.id if host else given if isinstance(given, str) else None
+    name = metadata.get("model_provider")
+    host = host_in_langchain(name) if isinstance(name, str) else None
+    provider = host.id if host else name if isinstance(name, str) else None
     model = metadata.get("model_name") or metadata.get("model")
     try:
         response = decode(message, provider=provider, model=model)
@@ -272,7 +274,7 @@ def _written(message: Message) -> list[BaseMessage]:
         return [SystemMessage(message.text)]
     results: list[BaseMessage] = [
         ToolMessage(
-            _shown([part.content] if isinstance(part.content, str) else part.content),
+            _content_of([part.content] if isinstance(part.content, str) else part.content),
             tool_call_id=part.call_id,
             status="error" if part.error else "success",
         )
@@ -280,7 +282,7 @@ def _written(message: Message) -> list[BaseMessage]:
         if isinstance(part, ToolResult)
     ]
     spoken = [part for part in message.parts if not isinstance(part, ToolResult)]
-    return [*results, HumanMessage(_shown(spoken))] if spoken or not results else results
+    return [*results, HumanMessage(_content_of(spoken))] if spoken or not results else results
 
 
 def _as_response(message: Message) -> Response:
@@ -295,7 +297,7 @@ def _as_response(message: Message) -> Response:
     )
 
 
-def _shown(content: Iterable[Part | str]) -> Any:
+def _content_of(content: Iterable[Part | str]) -> Any:
     """A single text as a string, anything else as blocks."""
     items = list(content)
     match items:

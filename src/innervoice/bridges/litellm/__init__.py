@@ -1,7 +1,7 @@
 """A drop-in for the chat surface of litellm: `import innervoice.bridges.litellm as litellm`.
 
-    completion(model, messages, ...) ──► arguments ──► from_litellm ──► our client ──► to_litellm, chunks ──► ModelResponse, stream
-                                          params        (seals read)                    message_fields (seals written)
+    completion(model, messages, ...) ──► arguments ──► message_fields ──► our client ──► to_litellm, chunks ──► ModelResponse, stream
+                                          params        (seals read)                     message_fields (seals written)
 
 `install()` puts it in litellm's place for programs that cannot be changed: `import litellm` then finds this package.
 

@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 
 from innervoice.bridges.chat_turns import ChatTurns, TurnPosition, with_sent_ids
 from innervoice.bridges.litellm.flags import flag
-from innervoice.bridges.litellm.from_litellm import messages_from_litellm, system_blocks
 from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.message_fields import (
     KEY,
     calls_of,
+    messages_from_litellm,
+    system_blocks,
     thinking_blocks_of,
     thought_signature,
 )
@@ -136,18 +137,18 @@ def completion_call(
     model: str, messages: Iterable[Any] | None, options: Mapping[str, Any], *, chat: bool = False
 ) -> CompletionCall:
     """The call for these arguments; `chat=True` uses chat completions instead of Responses."""
-    given = {name: value for name, value in options.items() if value is not None}
-    target, base = _target(model, given)
-    dialect = target.dialect(chat=chat or any(name in given for name in CHAT_ONLY))
+    parameters = {name: value for name, value in options.items() if value is not None}
+    target, base = _target(model, parameters)
+    dialect = target.dialect(chat=chat or any(name in parameters for name in CHAT_ONLY))
     passed = list(messages or [])
     notes = (
         ["the server does not support Responses; the request was sent as chat completions"]
         if chat
         else []
     )
-    fields = _fields(given, target, dialect, notes)
-    settings = _settings(given, target, dialect, base, notes)
-    http = _http_of(given.get("client"))
+    fields = _fields(parameters, target, dialect, notes)
+    settings = _settings(parameters, target, dialect, base, notes)
+    http = _http_of(parameters.get("client"))
     continuation = continued(passed, caller_of(settings, http))
     with_ids = paired(continuation.messages)
     notes += [*continuation.notes, *with_ids.notes]
@@ -165,15 +166,15 @@ def completion_call(
         settings=settings,
         http=http,
         continuation=continuation,
-        stream=bool(given.get("stream")),
-        include_usage=bool(_options(given).get("include_usage")),
+        stream=bool(parameters.get("stream")),
+        include_usage=bool(_options(parameters).get("include_usage")),
         notes=notes,
     )
 
 
-def _target(model: str, given: dict[str, Any]) -> tuple[ResolvedModel, str | None]:
+def _target(model: str, parameters: dict[str, Any]) -> tuple[ResolvedModel, str | None]:
     """The provider and model, and the base URL if it is not the default one."""
-    provider, base = given.get("custom_llm_provider"), _base_of(given)
+    provider, base = parameters.get("custom_llm_provider"), _base_of(parameters)
     target = resolve_model(model, provider, base)
     if base is None:
         name = target.provider.upper()
@@ -182,8 +183,8 @@ def _target(model: str, given: dict[str, Any]) -> tuple[ResolvedModel, str | Non
     return (resolve_model(model, provider, base) if base else target), base
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    options = given.get("stream_options")
+def _options(parameters: dict[str, Any]) -> dict[str, Any]:
+    options = parameters.get("stream_options")
     return options if isinstance(options, dict) else {}
 
 
@@ -191,28 +192,33 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fields(
-    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+    parameters: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
 ) -> dict[str, Any]:
-    dropped = set(given.get("additional_drop_params") or ())
-    given = {name: value for name, value in given.items() if name not in dropped}
+    dropped = set(parameters.get("additional_drop_params") or ())
+    parameters = {name: value for name, value in parameters.items() if name not in dropped}
     notes += [f"{name}: left out, as additional_drop_params asks" for name in sorted(dropped)]
-    fields: dict[str, Any] = {"dialect": dialect, "extra": _extra(given, target, dialect, notes)}
-    fields |= {name: given[name] for name in ("temperature", "top_p", "stop") if name in given}
-    limit = given.get("max_completion_tokens", given.get("max_tokens"))
+    fields: dict[str, Any] = {
+        "dialect": dialect,
+        "extra": _extra(parameters, target, dialect, notes),
+    }
+    fields |= {
+        name: parameters[name] for name in ("temperature", "top_p", "stop") if name in parameters
+    }
+    limit = parameters.get("max_completion_tokens", parameters.get("max_tokens"))
     if limit is not None:
         fields["max_tokens"] = limit
-    if tools := given.get("tools") or given.get("functions"):
+    if tools := parameters.get("tools") or parameters.get("functions"):
         fields["tools"] = list(tools)
-    choice = given.get("tool_choice", given.get("function_call"))
+    choice = parameters.get("tool_choice", parameters.get("function_call"))
     if choice is not None and "tools" in fields:
         fields["tool_choice"] = _choice(choice)
-    if "response_format" in given:
-        form = _response_format(given["response_format"], dialect, notes)
+    if "response_format" in parameters:
+        form = _response_format(parameters["response_format"], dialect, notes)
         if form is not None:
             fields["response_format"] = form
-    if (setting := _reasoning(given, target, dialect)) is not None:
+    if (setting := _reasoning(parameters, target, dialect)) is not None:
         fields["reasoning"] = setting
-    if dialect == "openai-responses" and given.get("store") is not None:
+    if dialect == "openai-responses" and parameters.get("store") is not None:
         fields["store"] = bool(fields["extra"].pop("store"))
     if dialect == "anthropic" and "tool_choice" in fields["extra"]:
         fields.setdefault("tool_choice", "auto")
@@ -220,13 +226,13 @@ def _fields(
 
 
 def _extra(
-    given: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
+    parameters: dict[str, Any], target: ResolvedModel, dialect: str, notes: list[str]
 ) -> dict[str, Any]:
     """Members of the body that are not fields of our request."""
     extra: dict[str, Any] = {}
     refused: list[str] = []
     handled = (*FIELDS, *_CONTROL, *_BASES, *_VARIABLES)
-    for name, value in given.items():
+    for name, value in parameters.items():
         if name in handled:
             continue
         if (reason := left_out(name)) is not None:
@@ -236,18 +242,18 @@ def _extra(
         elif (path := placed(dialect, name)) is None:
             refused.append(name)
         elif path == "tool_choice.disable_parallel_tool_use":
-            if value is False and given.get("tools"):
+            if value is False and parameters.get("tools"):
                 place(extra, path, True)
         else:
             place(extra, path, value)
-    drops = given.get("drop_params", flag("drop_params"))
-    allowed = set(given.get("allowed_openai_params") or ())
-    extra |= {name: given[name] for name in refused if name in allowed}
+    drops = parameters.get("drop_params", flag("drop_params"))
+    allowed = set(parameters.get("allowed_openai_params") or ())
+    extra |= {name: parameters[name] for name in refused if name in allowed}
     refused = [name for name in refused if name not in allowed]
     if refused and not drops:
         raise unsupported(refused, target.provider, target.model)
     notes += [f"{name}: left out, {dialect} does not support it" for name in refused]
-    return {**extra, **dict(given.get("extra_body") or {})}
+    return {**extra, **dict(parameters.get("extra_body") or {})}
 
 
 def _choice(choice: Any) -> Any:
@@ -288,9 +294,9 @@ def _response_format(form: Any, dialect: str, notes: list[str]) -> Any:
     return form
 
 
-def _reasoning(given: dict[str, Any], target: ResolvedModel, dialect: str) -> Reasoning | None:
+def _reasoning(parameters: dict[str, Any], target: ResolvedModel, dialect: str) -> Reasoning | None:
     """The reasoning setting; a request with an effort also asks for visible reasoning where that is optional."""
-    effort, thinking = given.get("reasoning_effort"), given.get("thinking")
+    effort, thinking = parameters.get("reasoning_effort"), parameters.get("thinking")
     members: dict[str, Any] = {}
     if isinstance(effort, dict):
         members |= {name: value for name, value in effort.items() if value is not None}
@@ -315,41 +321,50 @@ def _reasoning(given: dict[str, Any], target: ResolvedModel, dialect: str) -> Re
 
 
 def _settings(
-    given: dict[str, Any], target: ResolvedModel, dialect: str, base: str | None, notes: list[str]
+    parameters: dict[str, Any],
+    target: ResolvedModel,
+    dialect: str,
+    base: str | None,
+    notes: list[str],
 ) -> dict[str, Any]:
     provider = target.host or "custom"
-    headers = {**dict(given.get("headers") or {}), **dict(given.get("extra_headers") or {})}
-    if organization := given.get("organization"):
+    headers = {
+        **dict(parameters.get("headers") or {}),
+        **dict(parameters.get("extra_headers") or {}),
+    }
+    if organization := parameters.get("organization"):
         headers["openai-organization"] = organization
-    more = {name: str(given[key]) for key, name in _VARIABLES.items() if key in given}
-    retries = given.get("num_retries", given.get("max_retries", flag("num_retries")))
+    more = {name: str(parameters[key]) for key, name in _VARIABLES.items() if key in parameters}
+    retries = parameters.get("num_retries", parameters.get("max_retries", flag("num_retries")))
     return {
         "provider": provider,
-        "api_key": _key_of(given, target, notes),
+        "api_key": _key_of(parameters, target, notes),
         "base_url": _address(base, provider, dialect),
         "headers": headers,
-        "timeout": _seconds(given.get("timeout", given.get("request_timeout"))),
+        "timeout": _seconds(parameters.get("timeout", parameters.get("request_timeout"))),
         "retries": _RETRIES if retries is None else int(retries),
         "environ": {**os.environ, **more} if more else None,
     }
 
 
-def _base_of(given: dict[str, Any]) -> str | None:
+def _base_of(parameters: dict[str, Any]) -> str | None:
     """The base URL from an argument, a flag, or the SDK client that was passed."""
-    base = next((given[name] for name in _BASES if given.get(name)), None) or flag("api_base")
-    if not base and (client := given.get("client")) is not None:
+    base = next((parameters[name] for name in _BASES if parameters.get(name)), None) or flag(
+        "api_base"
+    )
+    if not base and (client := parameters.get("client")) is not None:
         url = getattr(client, "base_url", None)
         base = str(url).rstrip("/") if url and hasattr(client, "api_key") else None
     return str(base) if base else None
 
 
-def _key_of(given: dict[str, Any], target: ResolvedModel, notes: list[str]) -> str | None:
-    client = given.get("client")
+def _key_of(parameters: dict[str, Any], target: ResolvedModel, notes: list[str]) -> str | None:
+    client = parameters.get("client")
     carried = getattr(client, "api_key", None)
-    if given.get("api_key") is None and isinstance(carried, str) and carried:
+    if parameters.get("api_key") is None and isinstance(carried, str) and carried:
         notes.append("client: its API key and base URL are used; innervoice sends the requests")
         return carried
-    flags = (given.get("api_key"), flag(f"{target.provider}_key"), flag("api_key"))
+    flags = (parameters.get("api_key"), flag(f"{target.provider}_key"), flag("api_key"))
     return next((str(key) for key in flags if key), None)
 
 
@@ -516,7 +531,7 @@ def continued(messages: Iterable[Any], caller: str) -> Continuation:
         for message, turn in recalled.messages
     ]
     originals = [message for message, _ in recalled.messages]
-    sent = [found or message for found, message in zip(restored, originals, strict=True)]
+    sent = [whole or message for whole, message in zip(restored, originals, strict=True)]
     return Continuation(with_sent_ids(originals, sent), sum(map(bool, restored)), recalled.position)
 
 
@@ -536,13 +551,13 @@ def caller_of(settings: Mapping[str, Any], http: Any) -> str:
     return dump_json(facts).decode()
 
 
-def _is_sealed(message: dict[str, Any], known: Message) -> bool:
+def _is_sealed(message: dict[str, Any], stored: Message) -> bool:
     """Whether a message has seals of its own; seals that the stored turn also has do not count."""
     blocks = [as_dict(block) for block in as_list(message.get("thinking_blocks"))]
     fields = as_dict(message.get("provider_specific_fields"))
-    calls = zip(as_list(message.get("tool_calls")), known.tool_calls, strict=False)
+    calls = zip(as_list(message.get("tool_calls")), stored.tool_calls, strict=False)
     return (
-        (any(map(_seal, blocks)) and blocks != thinking_blocks_of(known))
+        (any(map(_seal, blocks)) and blocks != thinking_blocks_of(stored))
         or any(message.get(name) for name in _SEALED)
         or any(fields.get(name) for name in _FIELDS)
         or any(
@@ -563,13 +578,13 @@ def _signature(call: dict[str, Any]) -> Any:
     return fields.get("thought_signature") or google.get("thought_signature")
 
 
-def _restored(message: dict[str, Any], known: Message) -> dict[str, Any]:
+def _restored(message: dict[str, Any], stored: Message) -> dict[str, Any]:
     """The message with its stored turn; a member that is None was lost, not edited."""
     members = {name: value for name, value in message.items() if value is not None}
-    if known.tool_calls:
+    if stored.tool_calls:
         # The same calls, but perhaps with their arguments serialized again.
-        members["tool_calls"] = calls_of(known)
+        members["tool_calls"] = calls_of(stored)
     else:
         members.pop("content", None)
     fields = as_dict(message.get("provider_specific_fields"))
-    return {**members, "provider_specific_fields": {**fields, KEY: known}}
+    return {**members, "provider_specific_fields": {**fields, KEY: stored}}

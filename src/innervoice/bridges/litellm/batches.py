@@ -19,11 +19,11 @@ def batch_completion(
     # Read from the package, where programs patch it.
     completion = sys.modules["innervoice.bridges.litellm"].completion
 
-    def asked(conversation: Any) -> Any:
+    def answer_of(conversation: Any) -> Any:
         try:
             return completion(model, conversation, **options)
         except Exception as error:  # noqa: BLE001 - it is the result
             return error
 
     with ThreadPoolExecutor(max_workers) as pool:
-        return list(pool.map(asked, messages))
+        return list(pool.map(answer_of, messages))

@@ -434,9 +434,9 @@ class _ChoiceBuilder:
             self._open = None
             self._call(call)
         if function := as_dict(delta.get("function_call")):
-            known = self._function = self._function or {"name": "", "arguments": ""}
-            known["name"] += function.get("name") or ""
-            known["arguments"] += function.get("arguments") or ""
+            collected = self._function = self._function or {"name": "", "arguments": ""}
+            collected["name"] += function.get("name") or ""
+            collected["arguments"] += function.get("arguments") or ""
         self._items += as_list(delta.get("reasoning_items"))
         self._note(as_dict(delta.get("provider_specific_fields")))
 
@@ -457,16 +457,16 @@ class _ChoiceBuilder:
     def _call(self, call: dict[str, Any]) -> None:
         index = call.get("index")
         index = index if isinstance(index, int) else len(self._calls)
-        known = self._calls.setdefault(
+        collected = self._calls.setdefault(
             index, {"function": {"arguments": "", "name": None}, "id": None, "type": "function"}
         )
         function = as_dict(call.get("function"))
-        known["function"]["arguments"] += function.get("arguments") or ""
-        known["function"]["name"] = known["function"]["name"] or function.get("name")
-        known["id"] = known["id"] or call.get("id")
+        collected["function"]["arguments"] += function.get("arguments") or ""
+        collected["function"]["name"] = collected["function"]["name"] or function.get("name")
+        collected["id"] = collected["id"] or call.get("id")
         if fields := as_dict(call.get("provider_specific_fields")):
-            known["provider_specific_fields"] = {
-                **known.get("provider_specific_fields", {}),
+            collected["provider_specific_fields"] = {
+                **collected.get("provider_specific_fields", {}),
                 **fields,
             }
 

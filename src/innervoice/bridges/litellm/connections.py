@@ -72,9 +72,9 @@ class _Listening:
 
     def send(self, request: Any, **options: Any) -> Any:
         """Sends a request."""
-        return self._kept(self._http.send(request, **options))
+        return self._with_headers_noted(self._http.send(request, **options))
 
-    def _kept(self, answer: Any) -> Any:
+    def _with_headers_noted(self, answer: Any) -> Any:
         self._received.clear()
         self._received.update(answer.headers)
         return answer
@@ -85,7 +85,7 @@ class _ListeningAsync(_Listening):
 
     async def send(self, request: Any, **options: Any) -> Any:
         """Sends a request."""
-        return self._kept(await self._http.send(request, **options))
+        return self._with_headers_noted(await self._http.send(request, **options))
 
 
 def _listening(http: Any, call: CompletionCall) -> Any:

@@ -99,12 +99,12 @@ class LitellmError(InnervoiceError):
     """The argument names, in litellm's positional order."""
     body: Any
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
         name = type(self).__name__
         if len(arguments) > len(self.order):
             raise TypeError(f"{name} takes at most {len(self.order)} arguments by position")
         facts = dict(zip(self.order, arguments, strict=False))
-        for key, value in named.items():
+        for key, value in keywords.items():
             if key in facts or key not in (*self.order, *_MORE):
                 problem = "twice" if key in facts else "unexpectedly"
                 raise TypeError(f"{name} got the argument {key!r} {problem}")

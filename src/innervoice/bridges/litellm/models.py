@@ -126,13 +126,15 @@ def entry_of(model: str, provider: str | None = None) -> tuple[str, dict[str, An
     """The row of a model: by name, with or without the provider, ignoring case, and last without a date suffix."""
     registry: dict[str, Any] = flag("model_cost")
     names = list(_spellings(model, provider))
-    found = next((name for name in names if name in registry), None)
-    if found is None:
+    name_there = next((name for name in names if name in registry), None)
+    if name_there is None:
         lowered = {name.lower(): name for name in registry}
-        found = next((lowered[name.lower()] for name in names if name.lower() in lowered), None)
-    if found is None and _DATE.search(model):
+        name_there = next(
+            (lowered[name.lower()] for name in names if name.lower() in lowered), None
+        )
+    if name_there is None and _DATE.search(model):
         return entry_of(_DATE.sub("", model), provider)
-    return (found, registry[found]) if found is not None else None
+    return (name_there, registry[name_there]) if name_there is not None else None
 
 
 def _spellings(model: str, provider: str | None) -> Iterator[str]:

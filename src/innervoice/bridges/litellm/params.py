@@ -220,7 +220,7 @@ def get_optional_params(
     model: str,
     custom_llm_provider: str | None = None,
     drop_params: bool | None = None,
-    **given: Any,
+    **parameters: Any,
 ) -> dict[str, Any]:
     """The parameters that the provider supports; raises for others, or drops them with `drop_params=True`."""
     from innervoice.bridges.litellm.models import supports_function_calling  # noqa: PLC0415 - circular import
@@ -230,7 +230,7 @@ def get_optional_params(
         model, custom_llm_provider
     ):
         supported = [name for name in supported if name not in _TOOLS]
-    requested = {name: value for name, value in given.items() if value is not None}
+    requested = {name: value for name, value in parameters.items() if value is not None}
     refused = [
         name for name in requested if name not in supported and (is_openai(name) or name in FIELDS)
     ]
@@ -370,12 +370,12 @@ TEXT_COMPLETION = (
 
 
 def by_name(
-    order: Sequence[str], given: Sequence[Any], options: dict[str, Any], function: str
+    order: Sequence[str], values: Sequence[Any], options: dict[str, Any], function: str
 ) -> dict[str, Any]:
     """All options by name; raises TypeError like a call with too many arguments, or with one of them twice."""
-    if len(given) > len(order):
+    if len(values) > len(order):
         raise TypeError(f"{function}() takes at most {len(order) + 2} arguments by position")
-    placed = dict(zip(order, given, strict=False))
+    placed = dict(zip(order, values, strict=False))
     twice = next((name for name in placed if name in options), None)
     if twice is not None:
         raise TypeError(f"{function}() got multiple values for argument {twice!r}")

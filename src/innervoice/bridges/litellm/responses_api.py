@@ -13,12 +13,12 @@ from typing import Any
 
 from innervoice.bridges.litellm.arguments import CompletionCall, completion_call
 from innervoice.bridges.litellm.connections import async_client_of, client_of
+from innervoice.bridges.litellm.custom_providers import mock_completion, wants_mock
 from innervoice.bridges.litellm.error_mapping import translated
 from innervoice.bridges.litellm.litellm_object import (
     ResponsesAPIResponse,
     plain,
 )
-from innervoice.bridges.litellm.mock_response import mock_completion, wants_mock
 from innervoice.bridges.litellm.providers import TWO_DIALECTS, resolve_model
 from innervoice.bridges.litellm.to_litellm import cost_of, hidden_facts, usage_of
 from innervoice.canon.parts import Text
@@ -96,7 +96,7 @@ async def aresponses(
     return _written(answer, call, began)
 
 
-def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
+def _call(input_items: Any, model: str, options: dict[str, Any]) -> CompletionCall:
     for name, reason in _REFUSED.items():
         if options.get(name):
             raise NotImplementedError(reason)
@@ -104,7 +104,7 @@ def _call(given: Any, model: str, options: dict[str, Any]) -> CompletionCall:
     if (form := options.get("text_format")) is not None:
         schema = {"type": "json_schema", "name": form.__name__, "schema": form.model_json_schema()}
         body["text"] = {"format": schema}
-    items = given if isinstance(given, str) else [_item(item) for item in given]
+    items = input_items if isinstance(input_items, str) else [_item(item) for item in input_items]
     names = (*_READ, *_REFUSED, *_LEFT_OUT, "text_format")
     rest = {name: value for name, value in options.items() if name not in names}
     with translated(options.get("custom_llm_provider"), model):

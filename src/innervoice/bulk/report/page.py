@@ -102,13 +102,14 @@ def _notes(tallies: Tallies) -> Iterator[str]:
     yield f"<details><summary>What the notes mean</summary><dl>{listed}</dl></details>"
 
 
+def _present_lengths(tallies: Tallies) -> dict[str, Histogram]:
+    """The lengths that some row has, in the order of the report."""
+    lengths = {name: tallies.lengths.get(name) for name in LENGTHS}
+    return {name: histogram for name, histogram in lengths.items() if histogram and histogram.total}
+
+
 def _lengths(tallies: Tallies) -> Iterator[str]:
-    present = {
-        name: tallies.lengths[name]
-        for name in LENGTHS
-        if name in tallies.lengths and tallies.lengths[name].total
-    }
-    if not present:
+    if not (present := _present_lengths(tallies)):
         return
     yield "<h2>Lengths</h2>"
     yield '<p class="quiet">Numbers are right within 5 percent; the lines in the plots are the median and the 95th percentile.</p>'
@@ -305,12 +306,7 @@ def _counts(heading: str, counter: Counter[str], total: int) -> Iterator[str]:
 
 
 def _length_lines(tallies: Tallies) -> Iterator[str]:
-    present = {
-        name: tallies.lengths[name]
-        for name in LENGTHS
-        if name in tallies.lengths and tallies.lengths[name].total
-    }
-    if not present:
+    if not (present := _present_lengths(tallies)):
         return
     yield ""
     heads = "".join(

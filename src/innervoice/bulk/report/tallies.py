@@ -194,9 +194,9 @@ class Tallies:
         )
 
     def _add_counted(self, name: str, counter: Counter[str]) -> None:
-        own = self.words.setdefault(name, Counter())
+        counts = self.words.setdefault(name, Counter())
         for word, count in counter.items():
-            own[word if word in own or len(own) < _MOST else _OTHERS] += count
+            counts[word if word in counts or len(counts) < _MOST else _OTHERS] += count
 
     def _add_lengths(self, name: str, values: Iterable[Any]) -> None:
         histogram = self.lengths.setdefault(name, Histogram())
@@ -262,7 +262,7 @@ def tally(
     """The tallies of files; the columns of steps are counted as well, and added where they are missing."""
     options = options or ReadOptions()
     finding = finding or find(paths, options)
-    present = set(finding.kept.values())
+    present = set(finding.passed_on.values())
     wanted = [step for step in steps if not present >= step.adds.keys()]
     tallies = Tallies()
     for batch in read(paths, options, finding=finding):

@@ -140,34 +140,34 @@ def to(
 ) -> Step:
     """The step for a trainer and a model family, such as `to("trl", "qwen3")`: adds the example of each row as JSON text."""
     maker = recipe(target, family, history, reference, incomplete=incomplete)
-    return Step("to", partial(_add, made=maker), _ADDS)
+    return Step("to", partial(_add, recipe=maker), _ADDS)
 
 
-def _add(batch: Batch, *, made: Recipe) -> Batch:
-    found = [made.example(batch, index) for index in range(rows_in(batch))]
-    examples = [None if example is None else dump_json(example).decode() for example, _ in found]
-    return {**batch, "example": examples, "left_out": [reason for _, reason in found]}
+def _add(batch: Batch, *, recipe: Recipe) -> Batch:
+    outcomes = [recipe.example(batch, index) for index in range(rows_in(batch))]
+    examples = [None if example is None else dump_json(example).decode() for example, _ in outcomes]
+    return {**batch, "example": examples, "left_out": [reason for _, reason in outcomes]}
 
 
-def examples_form(made: Recipe, *, tools: bool = False) -> Form:
+def examples_form(recipe: Recipe, *, tools: bool = False) -> Form:
     """The form that `run` writes instead of rows; `tools` says that the rows have a column of that name. Rows without an example are left out."""
-    columns = form_columns(made.form, made.writing, tools=tools)
-    return Form(made.target, partial(_written, made=made, names=tuple(columns)), columns)
+    columns = form_columns(recipe.form, recipe.writing, tools=tools)
+    return Form(recipe.target, partial(_written, recipe=recipe, names=tuple(columns)), columns)
 
 
-def _written(batch: Batch, *, made: Recipe, names: tuple[str, ...]) -> Batch:
-    found = (made.example(batch, index)[0] for index in range(rows_in(batch)))
-    examples = [example for example in found if example is not None]
+def _written(batch: Batch, *, recipe: Recipe, names: tuple[str, ...]) -> Batch:
+    row_examples = (recipe.example(batch, index)[0] for index in range(rows_in(batch)))
+    examples = [example for example in row_examples if example is not None]
     return {name: [example.get(name) for example in examples] for name in names}
 
 
-def unfit_rows(made: Recipe) -> Callable[[Batch], list[str | None]]:
+def unfit_rows(recipe: Recipe) -> Callable[[Batch], list[str | None]]:
     """A function that returns for each row why it has no example, although no other row contains it."""
-    return partial(_reasons, made=made)
+    return partial(_reasons, recipe=recipe)
 
 
-def _reasons(batch: Batch, *, made: Recipe) -> list[str | None]:
-    reasons = (made.example(batch, index)[1] for index in range(rows_in(batch)))
+def _reasons(batch: Batch, *, recipe: Recipe) -> list[str | None]:
+    reasons = (recipe.example(batch, index)[1] for index in range(rows_in(batch)))
     return [None if reason == EARLIER_TURN else reason for reason in reasons]
 
 
@@ -187,24 +187,24 @@ def _refused(turns: Sequence[Turn], family: Family) -> str | None:
     return None
 
 
-def _extras(batch: Batch, index: int, made: Recipe) -> Extras:
-    right = column(batch, made.reference, "to")[index] if made.reference else None
+def _extras(batch: Batch, index: int, recipe: Recipe) -> Extras:
+    right = column(batch, recipe.reference, "to")[index] if recipe.reference else None
     return Extras(
-        id=_id(batch, index, made),
+        id=_id(batch, index, recipe),
         source=batch["source"][index] if "source" in batch else "",
         tools=batch["tools"][index] if "tools" in batch else None,
         reference=None if right is None else str(right),
     )
 
 
-def _id(batch: Batch, index: int, made: Recipe) -> str:
+def _id(batch: Batch, index: int, recipe: Recipe) -> str:
     """The id of the row, with the number of its turn if a conversation or a list yields several examples."""
     row_id = str(batch["id"][index]) if "id" in batch else str(index)
     turn = batch["turn"][index] if "turn" in batch else 0
     several = turn or not (batch.get("last") or {index: True})[index]
     return (
         f"{row_id}#{turn}"
-        if several and (made.history == "unroll" or _is_listed(batch, index))
+        if several and (recipe.history == "unroll" or _is_listed(batch, index))
         else row_id
     )
 

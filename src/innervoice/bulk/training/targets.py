@@ -138,15 +138,15 @@ TARGETS: dict[str, TrainingTarget] = {target.name: target for target in _TARGETS
 
 def target_of(name: str) -> TrainingTarget:
     """The target of this name; raises UsageError with all names for another one."""
-    return _found(TARGETS, name, "target")
+    return _row_of(TARGETS, name, "target")
 
 
 def family_of(name: str | None) -> Family:
     """The family of this name; None is a family without special features."""
-    return _ANY if name is None else _found(FAMILIES, name, "model family")
+    return _ANY if name is None else _row_of(FAMILIES, name, "model family")
 
 
-def _found(table: dict[str, _T], name: str, what: str) -> _T:
+def _row_of(table: dict[str, _T], name: str, what: str) -> _T:
     try:
         return table[name]
     except KeyError:

@@ -118,7 +118,7 @@ def read_message(item: dict[str, Any]) -> tuple[Message, list[MemberPosition]]:
     if role != "assistant":
         parts = CONTENT.parts(content)
         return Message(role, parts), [MemberPosition("content")] * len(parts)
-    parts_and_spots = [*_reasoning(members), *_said(members), *_calls(members)]
+    parts_and_spots = [*_reasoning(members), *_content_parts(members), *_calls(members)]
     return Message(role, tuple(part for part, _ in parts_and_spots)), [
         spot for _, spot in parts_and_spots
     ]
@@ -131,7 +131,7 @@ def _reasoning(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
     return [(part, MemberPosition("additional_kwargs")) for part in parts]
 
 
-def _said(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
+def _content_parts(members: dict[str, Any]) -> list[tuple[Part, MemberPosition]]:
     content = members.get("content")
     if isinstance(content, str):
         return [(Text(content), MemberPosition("content"))] if content else []
@@ -156,8 +156,8 @@ def _block_parts(members: dict[str, Any], block: Any) -> tuple[Part, ...]:
 def _answered(members: dict[str, Any], **pieces: Any) -> tuple[Part, ...]:
     """The parts of one piece of a message, read as its provider would have sent it."""
     metadata = as_dict(members.get("response_metadata"))
-    given = as_text(metadata.get("model_provider")) or ""
-    host = host_in_langchain(given)
+    provider_name = as_text(metadata.get("model_provider")) or ""
+    host = host_in_langchain(provider_name)
     provider = host.id if host else None
     whole = {"content": "", "additional_kwargs": {}, "response_metadata": metadata}
     value = json_of(SimpleNamespace(**{**whole, **pieces}))
@@ -214,7 +214,7 @@ def _call_blocks(members: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _call(call: dict[str, Any], given: str, signed: str | None) -> ToolCall:
+def _call(call: dict[str, Any], call_id: str, signed: str | None) -> ToolCall:
     name, arguments = as_text(call.get("name")) or "", arguments_of(call.get("args"))
     origin = None
     if signed:
@@ -223,7 +223,7 @@ def _call(call: dict[str, Any], given: str, signed: str | None) -> ToolCall:
             "thoughtSignature": signed,
         }
         origin = Origin(dialect=GEMINI.name, block=block, seals=("thoughtSignature",))
-    return ToolCall(given, name, arguments, origin=origin)
+    return ToolCall(call_id, name, arguments, origin=origin)
 
 
 # ---- The content of user and tool messages of LangChain -> parts.
@@ -291,14 +291,14 @@ def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str
         by_message.setdefault(change.message, []).append(change)
     written: list[Any] = []
     for number, item in enumerate(items):
-        own = by_message.get(number, [])
+        item_changes = by_message.get(number, [])
         message, spots = read[number]
-        repaired = _changed(item, message, spots, own) if own else item
+        repaired = _changed(item, message, spots, item_changes) if item_changes else item
         if repaired is not None:
             written.append(repaired)
         written += [
             _result_message(item, message.parts[change.part or 0], change.id)
-            for change in own
+            for change in item_changes
             if change.step == "answered"
         ]
     return written, [change.described(f"message {change.message}") for change in changes]

@@ -77,8 +77,8 @@ def plain_block(part: Part) -> dict[str, Any]:  # noqa: PLR0911 - one for each k
             members = {"mime_type": part.mime, "base64": part.data, "url": part.url}
             return block | {name: value for name, value in members.items() if value is not None}
         case Opaque():
-            known = part.value if isinstance(part.value, dict) else {"value": part.value}
-            return {"type": "non_standard", "value": known}
+            value = part.value if isinstance(part.value, dict) else {"value": part.value}
+            return {"type": "non_standard", "value": value}
         case ToolResult():
             return {"type": "non_standard", "value": load_json(to_json(part))}
 

@@ -26,10 +26,9 @@ from typing import Any
 from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, seconds_of
-from innervoice.sources.json_lines import first_dicts
 from innervoice.sources.opencode.database import MAGIC, has_tables, open_database
 from innervoice.sources.opencode.turns import StoredMessage, turns_of
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
+from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["READER"]

@@ -137,9 +137,9 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 
 def _entries(connection: sqlite3.Connection) -> list[Entry]:
-    known = _columns(connection, "session")
+    present = _columns(connection, "session")
     wanted = ("id", "title", "parent_id", "time_created", "model")
-    columns = ", ".join(name if name in known else "NULL" for name in wanted)
+    columns = ", ".join(name if name in present else "NULL" for name in wanted)
     rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created DESC, id DESC")  # noqa: S608 - only names of ours
     entries = [
         Entry(
@@ -152,23 +152,23 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
         for name, title, parent, created, model in rows
         if name is not None
     ]
-    return _with_lanes(entries)
+    return _with_subagents(entries)
 
 
-def _with_lanes(entries: list[Entry]) -> list[Entry]:
+def _with_subagents(entries: list[Entry]) -> list[Entry]:
     """Each session followed by those of its subagents; one whose parent is missing is listed by itself."""
     names = {entry.id for entry in entries}
-    lanes: dict[str, list[Entry]] = {}
+    subagents: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         if entry.parent in names and entry.parent is not None:
-            lanes.setdefault(entry.parent, []).append(entry)
+            subagents.setdefault(entry.parent, []).append(entry)
     ordered: dict[str, Entry] = {}
     pending = [entry for entry in reversed(entries) if entry.parent not in names]
     while pending:
         entry = pending.pop()
         if entry.id not in ordered:
             ordered[entry.id] = entry
-            pending += reversed(lanes.get(entry.id, []))
+            pending += reversed(subagents.get(entry.id, []))
     return [*ordered.values(), *(entry for entry in entries if entry.id not in ordered)]
 
 

@@ -1,4 +1,4 @@
-"""The shelf: what is listed, how it is found, what is held, and what happens when files change."""
+"""The library: what is listed, how it is found, what is held, and what happens when files change."""
 
 import os
 import tracemalloc
@@ -7,7 +7,7 @@ import pytest
 
 from innervoice.errors import DecodeError
 from innervoice.sources import opening
-from innervoice.view.library import BoundedCache, Library, NotOnShelfError
+from innervoice.view.library import BoundedCache, Library, NotInLibraryError
 from view.session_files import session, stream
 
 
@@ -62,10 +62,10 @@ def test_search_in_title_path_kind_and_model(folder, query, paths):
 def test_pages_of_the_list(tmp_path):
     for number in range(25):
         write(tmp_path, f"{number:02}.jsonl", session(f"Question {number}"), 1_000 - number)
-    shelf = Library([tmp_path])
+    library = Library([tmp_path])
     paths, start = [], 0
     while start is not None:
-        page = shelf.sources("", start, 10)
+        page = library.sources("", start, 10)
         assert 25 == page["total"]
         paths += [source["path"] for source in page["sources"]]
         start = page["next"]
@@ -104,50 +104,50 @@ def test_a_file_that_may_not_be_read_is_listed_with_the_reason(folder, monkeypat
 
 
 def test_a_file_that_goes_on_is_read_again(folder):
-    shelf = Library([folder])
-    id_ = shelf.sources("falcon")["sources"][0]["first"]
-    before = len(shelf.rows(id_))
+    library = Library([folder])
+    id_ = library.sources("falcon")["sources"][0]["first"]
+    before = len(library.rows(id_))
     (folder / "old.jsonl").write_bytes(session("The old falcon", rounds=4))
-    assert before < len(shelf.rows(id_))
-    assert len(shelf.conversation(id_).turns) == 10
+    assert before < len(library.rows(id_))
+    assert len(library.conversation(id_).turns) == 10
 
 
 def test_what_did_not_change_is_not_read_again(folder):
-    shelf = Library([folder])
-    id_ = shelf.sources("falcon")["sources"][0]["first"]
-    assert shelf.rows(id_) is shelf.rows(id_)
-    assert shelf.conversation(id_) is shelf.conversation(id_)
+    library = Library([folder])
+    id_ = library.sources("falcon")["sources"][0]["first"]
+    assert library.rows(id_) is library.rows(id_)
+    assert library.conversation(id_) is library.conversation(id_)
 
 
 def test_files_that_come_and_go(folder):
-    shelf = Library([folder])
-    assert not shelf.scan()
+    library = Library([folder])
+    assert not library.scan()
     write(folder, "another.jsonl", session("The late swift"), 5_000)
-    assert shelf.scan()
-    assert "swift" in titles(shelf.sources())[0]
+    assert library.scan()
+    assert "swift" in titles(library.sources())[0]
     (folder / "another.jsonl").unlink()
-    assert shelf.scan()
-    assert 3 == shelf.sources()["total"]
+    assert library.scan()
+    assert 3 == library.sources()["total"]
 
 
 def test_a_file_that_grows_does_not_change_the_list(folder):
-    shelf = Library([folder])
+    library = Library([folder])
     write(folder, "old.jsonl", session("The old falcon", rounds=3), 1_000)
-    assert not shelf.scan()
+    assert not library.scan()
 
 
 @pytest.mark.parametrize("id_", ["", ".", "x", "x.main", "..", "../old", "old.jsonl", "stdin", "stdin.main"])  # fmt: skip
 def test_an_id_that_nobody_was_given(folder, id_):
-    with pytest.raises(NotOnShelfError):
+    with pytest.raises(NotInLibraryError):
         Library([folder]).rows(id_)
 
 
 def test_standard_input():
-    shelf = Library([], piped=session("From a pipe"))
-    [item] = shelf.sources()["sources"]
+    library = Library([], piped=session("From a pipe"))
+    [item] = library.sources()["sources"]
     assert ("standard input", "stdin.main") == (item["path"], item["first"])
-    assert "From a pipe" in [row["text"] for row in shelf.rows("stdin.main")]
-    assert not shelf.is_live
+    assert "From a pipe" in [row["text"] for row in library.rows("stdin.main")]
+    assert not library.is_live
 
 
 def test_standard_input_of_no_known_format():
@@ -156,13 +156,13 @@ def test_standard_input_of_no_known_format():
 
 
 def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path, monkeypatch):
-    monkeypatch.setattr("innervoice.view.library._LANES", 5)
+    monkeypatch.setattr("innervoice.view.library._MOST_THREADS", 5)
     answer = b'{"custom_id": "r%d", "response": {"status_code": 200, "body": {"id": "c", "object": "chat.completion", "model": "m", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "answer %d"}}]}}}\n'
     write(tmp_path, "batch.jsonl", b"".join(answer % (n, n) for n in range(40)), 1_000)
-    shelf = Library([tmp_path])
-    entries = shelf.source(shelf.sources()["sources"][0]["id"]).entries
-    source = shelf.sources()["sources"][0]["id"]
-    head = shelf.head(f"{source}.{entries[20].id}")
+    library = Library([tmp_path])
+    entries = library.source(library.sources()["sources"][0]["id"]).entries
+    source = library.sources()["sources"][0]["id"]
+    head = library.head(f"{source}.{entries[20].id}")
     assert 40 == head["lanes_total"]
     assert 5 == len(head["lanes"])
     assert head["id"] in [lane["id"] for lane in head["lanes"]]
@@ -176,11 +176,11 @@ def test_many_conversations_are_read_in_bounded_memory(tmp_path, monkeypatch):
         write(
             tmp_path, f"{number}.jsonl", session(f"{number} " + "word " * 100_000), 1_000 + number
         )
-    shelf = Library([tmp_path])
-    ids = [source["first"] for source in shelf.sources()["sources"]]
+    library = Library([tmp_path])
+    ids = [source["first"] for source in library.sources()["sources"]]
     tracemalloc.start()
     for id_ in ids:
-        shelf.rows(id_)
+        library.rows(id_)
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 20 == len(ids)
