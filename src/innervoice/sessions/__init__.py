@@ -1,0 +1,1 @@
+"""The package of `foreign`, which old imports name."""
