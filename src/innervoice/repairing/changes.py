@@ -14,7 +14,7 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Decision, Place
-from innervoice.planning.pairs import pairs_of
+from innervoice.planning.pairs import at_calls, late_results, pairs_of
 from innervoice.planning.plan import Plan, planned
 
 __all__ = ["NEXT", "Change", "mend"]
@@ -22,7 +22,7 @@ __all__ = ["NEXT", "Change", "mend"]
 NEXT = user("(the next user message)")
 """Appended to a history that continues, so that the plan sees it as the part before the next user message."""
 
-Step: TypeAlias = Literal["removed", "renamed", "answered"]
+Step: TypeAlias = Literal["removed", "renamed", "answered", "moved"]
 
 
 class Change(NamedTuple):
@@ -32,11 +32,13 @@ class Change(NamedTuple):
     part: int | None
     """None for a whole message, which is empty."""
     step: Step
-    """A part is removed, a call or result gets another id, or a call gets the result that is missing."""
+    """A part is removed, a call or result gets another id, a call gets the result that is missing, or a result is moved to its call."""
     kind: str
     why: str
     id: str = ""
     """The new id of the call or result."""
+    to: int = -1
+    """The message with the call of a result that is moved: the result comes right after it."""
 
     def described(self, place: str) -> str:
         """The change as one line of text."""
@@ -48,6 +50,8 @@ class Change(NamedTuple):
                 return f"{place}: {kind} renamed to {self.id!r}: {self.why}"
             case "answered":
                 return f"{place}: result added after it for the call {self.id!r}: {self.why}"
+            case "moved":
+                return f"{place}: {kind} moved to its call: {self.why}"
 
 
 def mend(messages: Sequence[Message], target: str, *, goes_on: bool = False) -> list[Change]:
@@ -79,7 +83,8 @@ class _Mender:
             for number, position in pairs_of(self._with(remaining)).unanswered
             if number < len(self._messages) - 1
         ]
-        names = self._names(remaining, waiting)
+        moved, late = self._moved(remaining)
+        names = self._names(remaining, waiting, late)
         renamed = [
             Change(*place, "renamed", self._part(place).type, "the target rejects its id", name)
             for place, name in names.items()
@@ -91,7 +96,7 @@ class _Mender:
             assert isinstance(call, ToolCall)
             why = "it has no result"
             answered.append(Change(*place, "answered", "tool_call", why, names.get(place, call.id)))
-        changes = [*self._gone.values(), *renamed, *answered]
+        changes = [*self._gone.values(), *renamed, *answered, *moved]
         return sorted(changes, key=lambda change: (change.message, change.part or 0))
 
     def _omit(self, decision: Decision) -> None:
@@ -139,8 +144,24 @@ class _Mender:
             for message, parts in zip(self._messages, left, strict=True)
         ]
 
+    def _moved(self, left: list[list[int]]) -> tuple[list[Change], dict[tuple[int, int], int]]:
+        """The results that the plan moves to their calls, and where they and their goals are among the parts that are left."""
+        why = {item.note: item.why for item in self._plan.decisions}.get("result_moved")
+        if why is None:
+            return [], {}
+        messages = self._with(left)
+        late, calls = late_results(messages), pairs_of(messages).calls
+        changes = [
+            Change(number, left[number][at], "moved", "tool_result", why, to=calls[number, at])
+            for number, at in late
+        ]
+        return changes, late
+
     def _names(
-        self, left: list[list[int]], waiting: list[tuple[int, int]]
+        self,
+        left: list[list[int]],
+        waiting: list[tuple[int, int]],
+        late: dict[tuple[int, int], int],
     ) -> dict[tuple[int, int], str]:
         """Calls and results that the plan sends under another id: they are in it in the same order."""
         if not any(decision.note == "id_mapped" for decision in self._plan.decisions):
@@ -148,18 +169,21 @@ class _Mender:
         planned = iter(self._plan.messages)
         added = Counter(number for number, _ in waiting)
         names: dict[tuple[int, int], str] = {}
-        for number, parts in enumerate(left):
-            if not parts and self._messages[number].role in ("assistant", "tool"):
+        places = [[(number, at) for at in parts] for number, parts in enumerate(left)]
+        rows = at_calls(places, late, lambda place: isinstance(self._part(place), ToolResult))
+        for number, row in enumerate(rows):
+            is_emptied = bool(left[number]) or self._messages[number].role in ("assistant", "tool")
+            if not row and is_emptied:
                 continue  # nothing of it is sent
             sent = [
                 part for part in next(planned).parts if isinstance(part, (ToolCall, ToolResult))
             ]
             calls = [
-                at for at in parts if isinstance(self._part((number, at)), (ToolCall, ToolResult))
+                place for place in row if isinstance(self._part(place), (ToolCall, ToolResult))
             ]
-            for at, part in zip(calls, sent, strict=True):
-                if _name(part) != _name(self._part((number, at))):
-                    names[number, at] = _name(part)
+            for place, part in zip(calls, sent, strict=True):
+                if _name(part) != _name(self._part(place)):
+                    names[place] = _name(part)
             for _ in range(added[number]):
                 next(planned)  # a result that the plan has added
         return names

@@ -56,7 +56,10 @@ def repair_session(data: bytes, target: str) -> tuple[bytes, list[str]]:
         for change in mend(thread.messages, target, goes_on=True):
             line = thread.line_of(change.message, change.part)
             text = change.described(f"line {line}")
-            if edits.note(thread.turns[change.message], change):
+            if change.step == "moved":
+                edits.move(thread.turns[change.message], change, thread.turns[change.to])
+                described.append((line, text))
+            elif edits.note(thread.turns[change.message], change):
                 described.append((line, text))
     described.sort(key=lambda pair: pair[0])
     return edits.written(), [text for _, text in described]
@@ -70,6 +73,7 @@ class _Edits:
         self._gone: dict[int, set[int | None]] = {}
         self._names: dict[int, dict[int | None, str]] = {}
         self._answers: dict[int, list[tuple[SessionTurn, ToolCall, str]]] = {}
+        self._moved: list[tuple[LinePosition, SessionTurn]] = []
 
     def note(self, turn: SessionTurn, change: Change) -> bool:
         """Adds a change; False for a duplicate, which occurs if several parts are one item."""
@@ -90,6 +94,13 @@ class _Edits:
         assert isinstance(call, ToolCall)
         self._answers.setdefault(turn.lines[0], []).append((turn, call, change.id))
         return True
+
+    def move(self, turn: SessionTurn, change: Change, goal: SessionTurn) -> None:
+        """Moves a result behind the turn that has its call."""
+        assert change.part is not None
+        spot = turn.spots[change.part]
+        self._gone.setdefault(spot.line, set()).add(spot.block)
+        self._moved.append((spot, goal))
 
     def written(self) -> bytes:
         """The file with all changes."""
@@ -113,6 +124,16 @@ class _Edits:
                     _codex_answer(before, name, call) if is_codex else _claude_answer(before, name)
                 )
                 added.setdefault(last, []).append(before)
+        for spot, goal in self._moved:
+            last = max(line for line in goal.lines if changed.get(line, entries) is not None)
+            before = added[last][-1] if last in added else entries[last]
+            names = self._names.get(spot.line, {})
+            entry = entries[spot.line]
+            if not is_codex:
+                entry = _claude_moved(before, entry, spot, names)
+            elif names:
+                entry = _codex_line(entry, set(), names) or entry
+            added.setdefault(last, []).append(entry)
         if not is_codex:
             _relink(entries, changed, added)
         return b"".join(self._pieces(changed, added))
@@ -164,6 +185,20 @@ def _claude_answer(before: dict[str, Any], name: str) -> dict[str, Any]:
     if isinstance(before.get("uuid"), str):
         line_added["parentUuid"] = before["uuid"]
         line_added["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {name}"))
+    return line_added
+
+
+def _claude_moved(
+    before: dict[str, Any], entry: dict[str, Any], spot: LinePosition, names: dict[int | None, str]
+) -> dict[str, Any]:
+    """A line with the result of another line, whose parent is the line before it."""
+    message = as_dict(entry.get("message"))
+    block = as_list(message.get("content"))[spot.block or 0]
+    block = _renamed(block, names[spot.block]) if spot.block in names else block
+    line_added = {**entry, "message": {**message, "content": [block]}}
+    if isinstance(before.get("uuid"), str):
+        line_added["parentUuid"] = before["uuid"]
+        line_added["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {block}"))
     return line_added
 
 
