@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -67,16 +68,17 @@ class Seed(NamedTuple):
 
 
 class Choices:
-    """The bytes of one input, taken two at a time; after the last one every choice is the first."""
+    """The bytes of one input, taken two at a time; after the last one, numbers that are drawn with the input as their seed."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._at = 0
+        self._drawn = Random(data)  # noqa: S311 - repeatable, not secret
 
     def below(self, count: int) -> int:
         chunk = self._data[self._at : self._at + 2]
         self._at += 2
-        return int.from_bytes(chunk, "big") % count
+        return (int.from_bytes(chunk, "big") if chunk else self._drawn.randrange(count)) % count
 
     def of(self, values: Any) -> Any:
         return values[self.below(len(values))]

@@ -112,3 +112,11 @@ def test_numbers_beyond_floats_in_arguments(dialect, arguments):
 def test_a_message_is_no_response():
     with pytest.raises(iv.UsageError, match="expected a Response, not Message"):
         iv.encode_response(iv.assistant("A"), "anthropic")
+
+
+@pytest.mark.parametrize("body", ["\ud800", "x", "", b"\xff", b"{", "[", "[]", "1", b"[" * 100_000])
+@pytest.mark.parametrize("dialect", bodies.DIALECTS)
+def test_a_body_of_a_request_that_is_not_an_object(dialect, body):
+    """Seen failing: an error of the JSON library."""
+    with pytest.raises(iv.DecodeError, match="must be a JSON object"):
+        iv.decode_request(body, dialect=dialect)

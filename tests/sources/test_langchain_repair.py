@@ -104,3 +104,19 @@ def test_any_langchain_list(items, target):
     named = {int(line.split()[1].rstrip(":")) for line in told}
     same = [item for number, item in enumerate(items) if number not in named]
     assert same == [item for item in repaired if any(item is one for one in same)]
+
+
+def test_a_late_result():
+    items = [
+        {"type": "human", "content": "x"},
+        {"type": "ai", "content": "", "tool_calls": [{"name": "f", "args": {}, "id": name, "type": "tool_call"} for name in ("call_1", "call_2")]},
+        {"type": "tool", "content": "1", "tool_call_id": "call_1"},
+        {"type": "human", "content": "y"},
+        {"type": "tool", "content": "2", "tool_call_id": "call_2"},
+        {"type": "human", "content": "z"},
+    ]  # fmt: skip
+    repaired, told = repair_langchain(items, CLAUDE)
+
+    assert [items[n] for n in (0, 1, 4, 2, 3, 5)] == repaired
+    assert ["message 4: tool result moved to its call"] == [text.rpartition(": ")[0] for text in told]  # fmt: skip
+    assert (repaired, []) == repair_langchain(repaired, CLAUDE)

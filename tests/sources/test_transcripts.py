@@ -587,3 +587,50 @@ def test_lines_are_read_without_building_requests(monkeypatch):
     assert messages == [history_from(data).messages for data in sessions]
     with pytest.raises(AssertionError, match="a request was built"):
         history_from({"input": [{"type": "message", "role": "user", "content": "a"}]})
+
+
+# ---- results that came after other messages ------------------------------------------------------------
+
+
+def test_a_late_result_of_claude_code():
+    """A background command: its result came after the user had gone on."""
+    session = Session()
+    session.says("x")
+    session.answers("msg_1", calls("toolu_1"))
+    session.answers("msg_1", calls("toolu_2"))
+    session.says(gave("toolu_1"))
+    session.says("Go on.")
+    session.answers("msg_2", {"type": "text", "text": "Yes."})
+    session.says(gave("toolu_2"))
+    session.answers("msg_3", {"type": "text", "text": "Done."})
+    data, told = repair_session(session.data, CLAUDE)
+    lines = lines_of(data)
+
+    why = "the host requires results directly after their calls"
+    assert [f"line 7: tool result moved to its call: {why}"] == told
+    assert gave("toolu_2") == lines[3]["message"]["content"]
+    parents = {line["uuid"]: line["parentUuid"] for line in lines}
+    assert [parents[line["uuid"]] for line in lines[1:]] == [line["uuid"] for line in lines[:-1]]
+    assert (data, []) == repair_session(data, CLAUDE)
+    assert [] == lint_session(history_from(data).session, CLAUDE)
+
+
+def test_a_late_result_of_codex():
+    """Responses takes it where it is; Claude does not."""
+    lines = [
+        said("user", "x"),
+        context(),
+        function_call("call_1"),
+        function_call("call_2"),
+        output("call_1"),
+        said("user", "Go on."),
+        output("call_2"),
+        said("assistant", "Done."),
+    ]
+    before = file_of(lines)
+    data, told = repair_session(before, CLAUDE)
+
+    assert (before, []) == repair_session(before, CODEX)
+    assert ["line 7: tool result moved to its call"] == [text.rpartition(": ")[0] for text in told]
+    assert ["call_1", "call_2", "call_2", "call_1"] == [line["payload"]["call_id"] for line in lines_of(data) if "call_id" in line["payload"]]  # fmt: skip
+    assert (data, []) == repair_session(data, CLAUDE)

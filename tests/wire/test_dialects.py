@@ -35,10 +35,10 @@ OTHER_MEANINGS = {
     "catalog/refresh.py": {"anthropic"},
     "cli/models.py": {"anthropic"},
     "emulator/chat.py": {"anthropic"},
-    "sessions/langchain.py": {"gemini"},
+    "sources/langchain/__init__.py": {"gemini"},
     # types of messages, and the AI SDK's names of providers
     "sources/gemini_cli.py": {"gemini"},
-    "sources/opencode_turns.py": {"anthropic"},
+    "sources/opencode/turns.py": {"anthropic"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},
 }

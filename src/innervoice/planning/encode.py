@@ -61,7 +61,10 @@ def encoded_plan(planned: Planned) -> Wire:
 
 def decode_request(body: Any, dialect: str) -> Request:
     """The inverse of `encode`: reads the body of a request in a dialect."""
-    value = load_json(body) if isinstance(body, (bytes, bytearray, str)) else body
+    try:
+        value = load_json(body) if isinstance(body, (bytes, bytearray, str)) else body
+    except ValueError as error:
+        raise DecodeError(f"the body of a request must be a JSON object: {error}") from None
     if not isinstance(value, dict):
         raise DecodeError(
             f"the body of a request must be a JSON object, not {type(value).__name__}"

@@ -7,13 +7,16 @@ So a result belongs to the last turn before it that has calls with its id, and w
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
 
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import ToolCall, ToolResult
 
-__all__ = ["Pairs", "late_results", "pairs_of"]
+__all__ = ["Pairs", "at_calls", "late_results", "pairs_of"]
+
+
+_Item = TypeVar("_Item")
 
 
 class Pairs(NamedTuple):
@@ -80,3 +83,21 @@ def late_results(messages: Sequence[Message]) -> dict[tuple[int, int], int]:
             elif call is not None and not (only_results and turn_of[call] == turn):
                 late[number, position] = following[turn_of[call]]
     return late
+
+
+def at_calls(
+    rows: Sequence[Sequence[_Item]],
+    late: dict[tuple[int, int], int],
+    is_result: Callable[[_Item], bool],
+) -> list[list[_Item]]:
+    """The parts of messages, with late results behind the first results of the message right after their call."""
+    moved: dict[int, list[_Item]] = {}
+    for (number, position), goal in late.items():
+        moved.setdefault(goal, []).append(rows[number][position])
+    arranged: list[list[_Item]] = []
+    for number, row in enumerate(rows):
+        items = [item for position, item in enumerate(row) if (number, position) not in late]
+        first = next((at for at, item in enumerate(items) if not is_result(item)), len(items))
+        items[first:first] = moved.get(number, [])
+        arranged.append(items)
+    return arranged

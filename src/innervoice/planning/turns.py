@@ -10,7 +10,7 @@ from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Ledger
-from innervoice.planning.pairs import late_results, pairs_of
+from innervoice.planning.pairs import at_calls, late_results, pairs_of
 from innervoice.planning.request import FittedRequest
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialect import Dialect
@@ -207,18 +207,18 @@ class TurnRules:
             late = {}
         if not late:
             return messages
-        moved: dict[int, list[Part]] = {}
-        gone: dict[int, set[int]] = {}
-        for (number, position), goal in late.items():
-            moved.setdefault(goal, []).append(messages[number].parts[position])
-            gone.setdefault(number, set()).add(position)
+        for place in late:
             why = "the host requires results directly after their calls"
-            self._ledger.converted((number, position), "tool_result", "H1", why, "result_moved")
+            self._ledger.converted(place, "tool_result", "H1", why, "result_moved")
+        rows = at_calls(
+            [message.parts for message in messages], late, lambda part: isinstance(part, ToolResult)
+        )
+        # A message that has no parts left is not sent.
         return [
-            _rearranged(message, moved.get(number, []), gone.get(number, set()))
-            if number in moved or number in gone
+            message.replace(role=message.role if row else "tool", parts=tuple(row))
+            if len(row) != len(message.parts) or list(message.parts) != row
             else message
-            for number, message in enumerate(messages)
+            for message, row in zip(messages, rows, strict=True)
         ]
 
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
@@ -258,17 +258,6 @@ class TurnRules:
         if latest < 0 or not any(isinstance(part, ToolResult) for part in since):
             return False
         return not isinstance(messages[latest].parts[0], Thinking)
-
-
-def _rearranged(message: Message, moved: list[Part], gone: set[int]) -> Message:
-    """A message with results of other messages behind its own first ones, and without the parts at these places."""
-    parts = [part for position, part in enumerate(message.parts) if position not in gone]
-    first = next(
-        (n for n, part in enumerate(parts) if not isinstance(part, ToolResult)), len(parts)
-    )
-    parts[first:first] = moved
-    role = message.role if parts else "tool"  # without parts it is not sent
-    return message.replace(role=role, parts=tuple(parts))
 
 
 # ---- Tool call ids that a target accepts (rule H6).

@@ -44,6 +44,7 @@ from innervoice.sources.reader import (
 from innervoice.sources.transcripts import (
     IN_PIECES,
     MAIN,
+    LinePosition,
     SessionFile,
     SessionFormat,
     SessionIndex,
@@ -337,6 +338,20 @@ def _renamed(block: dict[str, Any], name: str) -> dict[str, Any]:
     return {**block, "id" if block.get("type") == "tool_use" else "tool_use_id": name}
 
 
+def _moved(
+    before: dict[str, Any], entry: dict[str, Any], spot: LinePosition, names: dict[int | None, str]
+) -> dict[str, Any]:
+    """A line with the result of another line, whose parent is the line before it."""
+    message = as_dict(entry.get("message"))
+    block = as_list(message.get("content"))[spot.block or 0]
+    block = _renamed(block, names[spot.block]) if spot.block in names else block
+    line_added = {**entry, "message": {**message, "content": [block]}}
+    if isinstance(before.get("uuid"), str):
+        line_added["parentUuid"] = before["uuid"]
+        line_added["uuid"] = str(uuid5(NAMESPACE_OID, f"{before['uuid']} {block}"))
+    return line_added
+
+
 def _answered(before: dict[str, Any], name: str, _: ToolCall) -> dict[str, Any]:
     """A line with a result, whose parent is the line before it."""
     block = {"tool_use_id": name, "type": "tool_result", "content": UNANSWERED, "is_error": True}
@@ -382,7 +397,7 @@ def _relink(
                 current = changed[number] = {**current, name: parent}
 
 
-SESSION = SessionFormat("claude-code", _threads, _edited, _answered, _relink)
+SESSION = SessionFormat("claude-code", _threads, _edited, _moved, _answered, _relink)
 READER = Reader(
     kind="claude-code",
     name="a Claude Code session",

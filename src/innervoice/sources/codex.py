@@ -40,6 +40,7 @@ from innervoice.sources.reader import (
 )
 from innervoice.sources.transcripts import (
     IN_PIECES,
+    LinePosition,
     SessionFormat,
     SessionIndex,
     SessionTurn,
@@ -355,6 +356,12 @@ def _edited(
     return None if gone else {**entry, "payload": {**entry["payload"], "call_id": names[None]}}
 
 
+def _moved(
+    _: dict[str, Any], entry: dict[str, Any], __: LinePosition, names: dict[int | None, str]
+) -> dict[str, Any]:
+    return (_edited(entry, set(), names) if names else None) or entry
+
+
 def _answered(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, Any]:
     block = as_dict(call.origin.block) if call.origin else {}
     kind = _OUTPUTS[block.get("type") == "custom_tool_call"]
@@ -362,7 +369,7 @@ def _answered(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, An
     return {**members, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
 
 
-SESSION = SessionFormat("codex", _threads, _edited, _answered, lambda *_: None)
+SESSION = SessionFormat("codex", _threads, _edited, _moved, _answered, lambda *_: None)
 READER = Reader(
     kind="codex",
     name="a Codex session",

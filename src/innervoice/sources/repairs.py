@@ -16,7 +16,7 @@ from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Decision, Place
 from innervoice.planning.lint import Problem, lint
-from innervoice.planning.pairs import pairs_of
+from innervoice.planning.pairs import at_calls, late_results, pairs_of
 from innervoice.planning.plan import Plan, planned
 from innervoice.sources.transcripts import LinePosition, SessionFile, SessionTurn
 from innervoice.text_search import split_turn
@@ -27,7 +27,7 @@ __all__ = ["NEXT", "Change", "lint_session", "mend", "repair_session"]
 NEXT = user("(the next user message)")
 """Appended to a history that continues, so that the plan sees it as the part before the next user message."""
 
-Step: TypeAlias = Literal["removed", "renamed", "answered"]
+Step: TypeAlias = Literal["removed", "renamed", "answered", "moved"]
 
 
 class Change(NamedTuple):
@@ -37,11 +37,13 @@ class Change(NamedTuple):
     part: int | None
     """None for a whole message, which is empty."""
     step: Step
-    """A part is removed, a call or result gets another id, or a call gets the result that is missing."""
+    """A part is removed, a call or result gets another id, a call gets the result that is missing, or a result is moved to its call."""
     kind: str
     why: str
     id: str = ""
     """The new id of the call or result."""
+    to: int = -1
+    """The message with the call of a result that is moved: the result comes right after it."""
 
     def described(self, place: str) -> str:
         """The change as one line of text."""
@@ -53,6 +55,8 @@ class Change(NamedTuple):
                 return f"{place}: {kind} renamed to {self.id!r}: {self.why}"
             case "answered":
                 return f"{place}: result added after it for the call {self.id!r}: {self.why}"
+            case "moved":
+                return f"{place}: {kind} moved to its call: {self.why}"
 
 
 def mend(messages: Sequence[Message], target: str, *, goes_on: bool = False) -> list[Change]:
@@ -84,7 +88,8 @@ class _Mender:
             for number, position in pairs_of(self._with(remaining)).unanswered
             if number < len(self._messages) - 1
         ]
-        names = self._names(remaining, waiting)
+        moved, late = self._moved(remaining)
+        names = self._names(remaining, waiting, late)
         renamed = [
             Change(*place, "renamed", self._part(place).type, "the target rejects its id", name)
             for place, name in names.items()
@@ -96,7 +101,7 @@ class _Mender:
             assert isinstance(call, ToolCall)
             why = "it has no result"
             answered.append(Change(*place, "answered", "tool_call", why, names.get(place, call.id)))
-        changes = [*self._gone.values(), *renamed, *answered]
+        changes = [*self._gone.values(), *renamed, *answered, *moved]
         return sorted(changes, key=lambda change: (change.message, change.part or 0))
 
     def _omit(self, decision: Decision) -> None:
@@ -144,8 +149,24 @@ class _Mender:
             for message, parts in zip(self._messages, numbers, strict=True)
         ]
 
+    def _moved(self, remaining: list[list[int]]) -> tuple[list[Change], dict[tuple[int, int], int]]:
+        """The results that the plan moves to their calls, and where they and their goals are among the parts that are remaining."""
+        why = {item.note: item.why for item in self._plan.decisions}.get("result_moved")
+        if why is None:
+            return [], {}
+        messages = self._with(remaining)
+        late, calls = late_results(messages), pairs_of(messages).calls
+        changes = [
+            Change(number, remaining[number][at], "moved", "tool_result", why, to=calls[number, at])
+            for number, at in late
+        ]
+        return changes, late
+
     def _names(
-        self, remaining: list[list[int]], waiting: list[tuple[int, int]]
+        self,
+        remaining: list[list[int]],
+        waiting: list[tuple[int, int]],
+        late: dict[tuple[int, int], int],
     ) -> dict[tuple[int, int], str]:
         """Calls and results that the plan sends under another id: they are in it in the same order."""
         if not any(decision.note == "id_mapped" for decision in self._plan.decisions):
@@ -153,18 +174,21 @@ class _Mender:
         planned = iter(self._plan.messages)
         added = Counter(number for number, _ in waiting)
         names: dict[tuple[int, int], str] = {}
-        for number, parts in enumerate(remaining):
-            if not parts and self._messages[number].role in ("assistant", "tool"):
+        places = [[(number, at) for at in parts] for number, parts in enumerate(remaining)]
+        rows = at_calls(places, late, lambda place: isinstance(self._part(place), ToolResult))
+        for number, row in enumerate(rows):
+            role = self._messages[number].role
+            if not row and (remaining[number] or role in ("assistant", "tool")):
                 continue  # nothing of it is sent
             sent = [
                 part for part in next(planned).parts if isinstance(part, (ToolCall, ToolResult))
             ]
             calls = [
-                at for at in parts if isinstance(self._part((number, at)), (ToolCall, ToolResult))
+                place for place in row if isinstance(self._part(place), (ToolCall, ToolResult))
             ]
-            for at, part in zip(calls, sent, strict=True):
-                if _name(part) != _name(self._part((number, at))):
-                    names[number, at] = _name(part)
+            for place, part in zip(calls, sent, strict=True):
+                if _name(part) != _name(self._part(place)):
+                    names[place] = _name(part)
             for _ in range(added[number]):
                 next(planned)  # a result that the plan has added
         return names
@@ -184,7 +208,7 @@ def _name(part: Part) -> str:
 #
 # A repair edits the lines that must change, and leaves all others byte for byte. A line that becomes empty is removed,
 # and its children are attached to its parent. A missing result is added on a new line after the last line of the
-# message with the call, and the children of that line are attached to the new one.
+# message with the call, and the children of that line are attached to the new one. So is a result that is moved to its call.
 #
 # A session continues with the next message of its user, and is judged as the history before that message.
 
@@ -209,7 +233,10 @@ def repair_session(session: SessionFile, target: str) -> tuple[bytes, list[str]]
         for change in mend(thread.messages, target, goes_on=True):
             line = thread.line_of(change.message, change.part)
             text = change.described(f"line {line}")
-            if edits.note(thread.turns[change.message], change):
+            if change.step == "moved":
+                edits.move(thread.turns[change.message], change, thread.turns[change.to])
+                described.append((line, text))
+            elif edits.note(thread.turns[change.message], change):
                 described.append((line, text))
     described.sort(key=lambda pair: pair[0])
     return edits.written(), [text for _, text in described]
@@ -223,6 +250,7 @@ class _Edits:
         self._gone: dict[int, set[int | None]] = {}
         self._names: dict[int, dict[int | None, str]] = {}
         self._answers: dict[int, list[tuple[SessionTurn, ToolCall, str]]] = {}
+        self._moved: list[tuple[LinePosition, SessionTurn]] = []
 
     def note(self, turn: SessionTurn, change: Change) -> bool:
         """Adds a change; False for a duplicate, which occurs if several parts are one item."""
@@ -244,6 +272,13 @@ class _Edits:
         self._answers.setdefault(turn.lines[0], []).append((turn, call, change.id))
         return True
 
+    def move(self, turn: SessionTurn, change: Change, goal: SessionTurn) -> None:
+        """Moves a result behind the turn that has its call."""
+        assert change.part is not None
+        spot = turn.spots[change.part]
+        self._gone.setdefault(spot.line, set()).add(spot.block)
+        self._moved.append((spot, goal))
+
     def written(self) -> bytes:
         """The file with all changes."""
         entries = [as_dict(line.entry) for line in self._session.lines]
@@ -263,6 +298,12 @@ class _Edits:
             for _, call, name in answers:
                 before = form.answered(before, name, call)
                 added.setdefault(last, []).append(before)
+        for spot, goal in self._moved:
+            last = max(line for line in goal.lines if changed.get(line, entries) is not None)
+            before = added[last][-1] if last in added else entries[last]
+            names = self._names.get(spot.line, {})
+            moved = form.moved(before, entries[spot.line], spot, names)
+            added.setdefault(last, []).append(moved)
         form.relink(entries, changed, added)
         return b"".join(self._pieces(changed, added))
 

@@ -95,6 +95,8 @@ class SessionFormat(NamedTuple):
     """The turns of each conversation of a file, by its name."""
     edited: Callable[[Entry, set[int | None], dict[int | None, str]], Entry | None]
     """A line without the blocks with these numbers and with other ids for calls and results; None if nothing remains."""
+    moved: Callable[[Entry, Entry, LinePosition, dict[int | None, str]], Entry]
+    """A line after another one, with the result at a position of a third, which may get another id."""
     answered: Callable[[Entry, str, ToolCall], Entry]
     """A line with the missing result of a call, to stand after this line."""
     relink: Callable[[list[Entry], dict[int, Entry | None], dict[int, list[Entry]]], None]

@@ -289,13 +289,23 @@ def repair_langchain(items: list[Any], target: str) -> tuple[list[Any], list[str
     by_message: dict[int, list[Change]] = {}
     for change in changes:
         by_message.setdefault(change.message, []).append(change)
+    arriving: dict[int, list[int]] = {}
+    for change in changes:
+        if change.step == "moved":
+            arriving.setdefault(change.to, []).append(change.message)
     written: list[Any] = []
     for number, item in enumerate(items):
         item_changes = by_message.get(number, [])
         message, spots = read[number]
         repaired = _changed(item, message, spots, item_changes) if item_changes else item
+        if any(change.step == "moved" for change in item_changes):
+            continue  # a result is a message of its own, and comes after its call
         if repaired is not None:
             written.append(repaired)
+        written += [
+            _changed(items[late], *read[late], by_message[late])
+            for late in arriving.get(number, ())
+        ]
         written += [
             _result_message(item, message.parts[change.part or 0], change.id)
             for change in item_changes
