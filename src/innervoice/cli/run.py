@@ -28,6 +28,7 @@ from innervoice.plugins import plugin, plugin_names
 
 if TYPE_CHECKING:
     from innervoice.cli.run_summary import Summary
+    from innervoice.gateway.routes import Routes
 
 
 __all__ = ["Client", "ClientTarget", "clients", "command", "nearest_clients"]
@@ -128,7 +129,9 @@ def command(
         raise click.UsageError("--script needs --emulated")
     try:
         gateway = (
-            _running(url) if url else _own(file, key, report, log, emulated=emulated, script=script)
+            _running(url)
+            if url
+            else _own(model, file, key, report, log, emulated=emulated, script=script)
         )
         with (
             gateway as (address, summary),
@@ -176,6 +179,7 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _own(
+    model: str | None,
     file: str | None,
     key: str | None,
     report: TextIO | None,
@@ -198,6 +202,8 @@ def _own(
     )
     if gateway.config.keys and not key:
         raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
+    if not emulated:
+        _check_keys(gateway.routes_of(gateway.config), model)
     gateway.open_state()
     if log is not None:
         gateway.keep(log)
@@ -206,6 +212,22 @@ def _own(
     with GatewayInThread(gateway.create_app()) as server:
         yield server.url, summary
     summary.logs = gateway.logs
+
+
+def _check_keys(routes: Routes, model: str | None) -> None:
+    """Raises a `UsageError` if the model has no key, before a client starts that could only show errors; an unknown model is the client's to report."""
+    from innervoice.gateway.routes import AmbiguousModelError, NotConfiguredError, UnknownModelError
+
+    if model is None:
+        if not routes.providers_with_keys:
+            click.echo("innervoice: no provider has a key; set one, or try --emulated", err=True)
+        return
+    try:
+        routes.route(model)
+    except NotConfiguredError as error:
+        raise UsageError(f"{error}; or try --emulated") from None
+    except (AmbiguousModelError, UnknownModelError):
+        return
 
 
 @contextlib.contextmanager
