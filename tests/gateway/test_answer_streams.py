@@ -212,3 +212,31 @@ def test_only_a_connection_that_was_never_there_goes_elsewhere(error, calls):
 
     assert calls == len(http.requests)
     assert (200 if calls == 2 else 504) == reply.status
+
+
+class Late(Scripted):
+    """An upstream that sends even the head of an answer late."""
+
+    async def send(self, request, *, stream=True):
+        await asyncio.sleep(0.2)
+        return await super().send(request, stream=stream)
+
+
+FAILURES = {
+    429: b'{"error":{"message":"slow down"}}',
+    400: b'{"error":{"message":"bad"}}',
+    500: b'{"error":{"message":"broken"}}',
+}
+
+
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("front", ["anthropic", "openai-chat", "gemini"])
+def test_a_failure_after_a_ping_is_logged_with_its_status(front, status):
+    """The head was sent with the ping: the client sees a 200, the operator what happened."""
+    http = Late(Answer(FAILURES[status], status=status))
+    served = serve(http, ping_seconds=0.02, retries=0)
+    reply = asyncio.run(ask(served, front, BEHIND["anthropic"]))
+
+    assert 200 == reply.status
+    assert status == served.reports[-1].status
+    assert served.reports[-1].error

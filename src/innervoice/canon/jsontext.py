@@ -9,12 +9,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-__all__ = ["NestedTooDeeplyError", "dump_json", "load_damaged_json", "load_json"]
+__all__ = [
+    "NestedTooDeeplyError",
+    "dump_json",
+    "load_damaged_json",
+    "load_finite_json",
+    "load_json",
+]
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _DECODER = msgspec.json.Decoder()
@@ -30,6 +37,14 @@ def load_json(data: bytes | bytearray | memoryview | str) -> Any:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _load_leniently(data)
+
+
+def load_finite_json(data: bytes | bytearray | memoryview | str) -> Any:
+    """Reads one JSON value like `load_json`, but raises ValueError for NaN, for infinity, and for a number beyond a float, which few programs can read."""
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _load_leniently(data, _finite)
 
 
 def load_damaged_json(data: bytes) -> Any:
@@ -49,17 +64,27 @@ def dump_json(value: Any) -> bytes:
     return data
 
 
-def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:
+def _load_leniently(
+    data: bytes | bytearray | memoryview | str,
+    unusual: Callable[[str], Any] = Decimal,
+) -> Any:
+    """`unusual` reads a number that is no float."""
     text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
     try:
-        return json.loads(text, parse_float=_number, parse_constant=Decimal)
+        return json.loads(
+            text, parse_float=lambda literal: _number(literal, unusual), parse_constant=unusual
+        )
     except RecursionError:
         raise NestedTooDeeplyError("the JSON is nested too deeply") from None
 
 
-def _number(literal: str) -> float | Decimal:
+def _number(literal: str, unusual: Callable[[str], Any]) -> Any:
     number = float(literal)
-    return number if math.isfinite(number) else Decimal(literal)
+    return number if math.isfinite(number) else unusual(literal)
+
+
+def _finite(literal: str) -> Any:
+    raise ValueError(f"{literal[:20]} is not a number that JSON and a float can express")
 
 
 def _has_odd_number(value: Any) -> bool:

@@ -14,6 +14,7 @@ from innervoice.gateway.client_stream import reply
 from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of, given_key
 from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
+from innervoice.gateway.gateway_members import trace_of
 from innervoice.gateway.incoming import (
     Incoming,
     Receive,
@@ -56,16 +57,16 @@ class Application:
             return
         if scope["type"] != "http":
             return
-        if is_view(scope["path"]):
-            await self.gateway.viewing.answer(scope, receive, send)
-            return
         incoming = Incoming(scope, receive, send)
         endpoint = endpoint_of(incoming.method, incoming.path, incoming.query, incoming.headers)
-        if isinstance(endpoint, Missing):
-            await reply(send, *refused(endpoint.dialect, endpoint.refusal))
-            return
         try:
-            await self._serve(incoming, endpoint)
+            incoming.check_hosts()
+            if is_view(scope["path"]):
+                await self.gateway.viewing.answer(scope, receive, send)
+            elif isinstance(endpoint, Missing):
+                await reply(send, *refused(endpoint.dialect, endpoint.refusal))
+            else:
+                await self._serve(incoming, endpoint)
         except Refused as error:
             await reply(send, *refused(endpoint.dialect, error.refusal))
 
@@ -130,6 +131,7 @@ class Application:
     ) -> None:
         gateway = self.gateway
         report = gateway.new_report(caller, endpoint.dialect)
+        report.trace = trace_of(incoming.headers)
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         underway: Underway | None = None
