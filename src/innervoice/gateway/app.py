@@ -85,9 +85,15 @@ class Application:
         open_to_all: dict[str, Callable[[], tuple[str, bytes]]] = {
             "live": lambda: ("application/json", b'{"status":"live"}'),
             "hello": lambda: ("application/json", b"{}"),
-            "ready": lambda: ("application/json", dump_json(gateway.readiness())),
             "metrics": lambda: ("text/plain; version=0.0.4", gateway.metrics.page().encode()),
         }
+        if endpoint.verb == "ready":
+            readiness = await gateway.readiness()
+            status = 200 if readiness["status"] == "ready" else 503
+            await reply(
+                send, status, {}, b"" if incoming.method == "HEAD" else dump_json(readiness)
+            )
+            return
         if endpoint.verb in open_to_all:
             kind, body = open_to_all[endpoint.verb]()
             await reply(
