@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -147,7 +148,9 @@ class Application:
             if gateway.request_log is not None:
                 logged = gateway.request_log.begin(report, body, incoming.headers, request.split)
             check_model(caller, request.name)
-            underway = await gateway.quotas.begin(caller, report)
+            underway = await gateway.quotas.begin(
+                caller, report, partial(gateway.expected, request, caller)
+            )
             serving = Serving(gateway, request, incoming.headers, incoming.send, logged)
             if not await _unless_gone(serving.serve(), incoming.receive):
                 await serving.disconnected()

@@ -33,6 +33,7 @@ __all__ = [
     "NO_STORE",
     "WRONG_KEY",
     "ErrorReply",
+    "budget_reserved",
     "budget_spent",
     "key_expired",
     "key_revoked",
@@ -151,6 +152,13 @@ def budget_spent(amount: float, period: str, ends: str | None, wait: float | Non
     words = {"type": _NO_QUOTA, "code": _NO_QUOTA} if _is_openai(dialect) else {}
     headers = {} if wait is None else {"retry-after": str(_whole(wait))}
     return Refusal(text=text, status=429, headers=headers, **words)
+
+
+def budget_reserved(amount: float) -> Refusal:
+    """What is left of a key's budget is reserved for its requests in progress; most of that is given back when they end."""
+    spent = f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"
+    text = f"what is left of this key's budget of {spent} is reserved for its requests in progress; wait for one of them to end"
+    return Refusal(text=text, status=429, headers={"retry-after": "1"})
 
 
 _NO_QUOTA = "insufficient_quota"

@@ -15,6 +15,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
+from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
@@ -29,7 +30,7 @@ from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
-from innervoice.gateway.quotas import Quotas, SharedCounts
+from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
@@ -213,6 +214,18 @@ class Gateway:
         """What is kept of a request's turns: what the configuration says, or less if the client requests that."""
         usual = self.config.server.remember
         return usual if usual == "off" or report.keeps is None else report.keeps
+
+    def expected(self, request: ClientRequest, caller: Caller) -> Expected:
+        """What a request will probably use, at the first of its candidates."""
+        usage = request.expected_usage()
+        tokens = float(usage.total_tokens or 0)
+        if caller.budget is None:
+            return Expected(tokens)
+        try:
+            target = self.routes.route(request.name).candidates[0].target
+        except InnervoiceError:  # it is refused in a moment
+            return Expected(tokens)
+        return Expected(tokens, cost_of(target.provider, target.model, usage) or 0.0)
 
     # ---- upstreams -----------------------------------------------------------------------------
 

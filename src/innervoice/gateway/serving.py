@@ -231,6 +231,7 @@ class Serving:
             self._report.status = 200
             self._report.error = "Stopped"
             if self._exchange is not None:
+                self._exchange.read_received()
                 self._book(self._exchange, broken=True)
             await self._stream.fail(answer.fail(_STOPPED))
 
@@ -277,6 +278,7 @@ class Serving:
         self._report.status, self._report.error = 499, None
         if self._exchange is None or self._attempt is None:
             return
+        self._exchange.read_received()
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
         answer = self._stream.answer if self._stream.has_begun else None
