@@ -121,6 +121,20 @@ def test_a_proxy_is_not_asked_for_this_machine(machine):
     assert told["variables"]["NO_PROXY"].startswith("example.com,127.0.0.1")
 
 
+def test_a_model_without_a_key_is_said_before_the_client_starts(machine):
+    done = machine.run("claude", "--model", MODEL)
+
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "no key for gemini: set GEMINI_API_KEY" in done.stderr
+    assert "or try --emulated" in done.stderr
+
+
+def test_that_no_provider_has_a_key_is_said(machine):
+    done = machine.run("codex", "--", "silent")
+
+    assert "innervoice: no provider has a key; set one, or try --emulated\n" in done.stderr
+
+
 def test_what_failed_can_be_explained(machine, tmp_path):
     report = tmp_path / "report.jsonl"
     done = machine.run("claude", "--emulated", "-m", "no/such", "--report", str(report))

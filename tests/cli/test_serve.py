@@ -311,6 +311,68 @@ class TestKeptState:
 
 
 @needs_core
+class TestReady:
+    """Ready means that requests are admitted."""
+
+    def config(self, tmp_path, store, key=OLD_KEY):
+        (tmp_path / "key").write_text(key)
+        file = tmp_path / "gateway.toml"
+        file.write_text(f'[server]\nkey = "file:{tmp_path / "key"}"\nstore = "{store}"\n')
+        return "--config", str(file)
+
+    @pytest.mark.parametrize("store", ["damaged", "redis://127.0.0.1:9/0"])
+    def test_a_store_that_cannot_be_used_at_start(self, tmp_path, store):
+        caller = "iv-" + "a" * 43
+        if store == "damaged":
+            file = tmp_path / "gateway.db"
+            store = f"sqlite:{file}"
+            caller = run("keys", "add", "alice", *self.config(tmp_path, store)).stdout.decode().strip()  # fmt: skip
+            data = file.read_bytes()
+            file.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+        else:
+            pytest.importorskip("redis")
+        config = self.config(tmp_path, store)
+        with Serve("--emulated", *config) as serve:
+            lines = serve.greeting()
+            assert any(line.startswith("Note: the store cannot be used (") for line in lines), lines
+            status, _, text = serve.ask("GET", "/health/ready")
+            ready = json.loads(text)
+            assert (503, "not ready") == (status, ready["status"])
+            assert {"at": store, "state": "away"} == ready["store"]
+            assert 503 == serve.ask(**{"x-api-key": caller})[0]
+            assert f"The store {store} does not answer: requests are refused." == serve.out.get(timeout=WAIT)  # fmt: skip
+
+    def test_a_store_that_is_there(self, tmp_path):
+        config = self.config(tmp_path, f"sqlite:{tmp_path / 'gateway.db'}")
+        with Serve("--emulated", *config) as serve:
+            assert not any(line.startswith("Note: ") for line in serve.greeting())
+            status, _, text = serve.ask("GET", "/health/ready")
+            store = {"at": f"sqlite:{tmp_path / 'gateway.db'}", "state": "ok"}
+            expected = {"status": "ready", "store": store, "upstreams": []}
+            assert (200, expected) == (status, json.loads(text))
+
+    def test_two_gateways_with_different_keys(self, tmp_path):
+        store = f"sqlite:{tmp_path / 'gateway.db'}"
+        (tmp_path / "other").mkdir()
+        other = self.config(tmp_path / "other", store, NEW_KEY)
+        with Serve("--emulated", *self.config(tmp_path, store)) as first:
+            assert not any("another key" in line for line in first.greeting())
+            with Serve("--emulated", *other) as second:
+                assert any("Note: a gateway with another key uses the same store" in line for line in second.greeting())  # fmt: skip
+                for serve in (first, second):
+                    status, _, text = serve.ask("GET", "/health/ready")
+                    assert 200 == status
+                    assert "another key" in json.loads(text)["store"]["problem"]
+
+    def test_a_rotated_key_is_no_other_key(self, tmp_path):
+        store = f"sqlite:{tmp_path / 'gateway.db'}"
+        for key in (OLD_KEY, f"{NEW_KEY}\n{OLD_KEY}", NEW_KEY):
+            with Serve("--emulated", *self.config(tmp_path, store, key)) as serve:
+                assert not any("another key" in line for line in serve.greeting()), key
+                assert "problem" not in json.loads(serve.ask("GET", "/health/ready")[2])["store"]
+
+
+@needs_core
 class TestCheck:
     def test_a_good_file(self, tmp_path):
         file = tmp_path / "gateway.toml"

@@ -9,6 +9,7 @@ import pytest
 import innervoice as iv
 from gateway.harness import BEHIND, HOMES, URLS, Served, body_of, read
 from gateway.upstreams import Answer, BrokenError, Scripted, Wait, frames
+from innervoice.conversation.turns import seals_of
 from innervoice.emulator.core import Emulator
 from innervoice.errors import TimedOutError
 from innervoice.frames.sniff import AnyFraming
@@ -212,3 +213,76 @@ def test_only_a_connection_that_was_never_there_goes_elsewhere(error, calls):
 
     assert calls == len(http.requests)
     assert (200 if calls == 2 else 504) == reply.status
+
+
+class Late(Scripted):
+    """An upstream that sends even the head of an answer late."""
+
+    async def send(self, request, *, stream=True):
+        await asyncio.sleep(0.2)
+        return await super().send(request, stream=stream)
+
+
+FAILURES = {
+    429: b'{"error":{"message":"slow down"}}',
+    400: b'{"error":{"message":"bad"}}',
+    500: b'{"error":{"message":"broken"}}',
+}
+
+
+@pytest.mark.parametrize("status", FAILURES)
+@pytest.mark.parametrize("front", ["anthropic", "openai-chat", "gemini"])
+def test_a_failure_after_a_ping_is_logged_with_its_status(front, status):
+    """The head was sent with the ping: the client sees a 200, the operator what happened."""
+    http = Late(Answer(FAILURES[status], status=status))
+    served = serve(http, ping_seconds=0.02, retries=0)
+    reply = asyncio.run(ask(served, front, BEHIND["anthropic"]))
+
+    assert 200 == reply.status
+    assert status == served.reports[-1].status
+    assert served.reports[-1].error
+
+
+def whole_body(dialect) -> bytes:
+    """A whole answer of the emulator in a dialect."""
+    model = HOMES[dialect]
+    url = URLS[model.partition("/")[0]]
+    request = iv.Request(model, (iv.user(ASKED),), reasoning="high", max_tokens=4000, dialect=dialect, base_url=url)  # fmt: skip
+    wire = iv.encode(request)
+    path, body = wire.url.removeprefix("http://emulator"), json.dumps(wire.body).encode()
+    return Emulator().reply("POST", path, {"authorization": "Bearer x"}, body).body
+
+
+def _sealed(answer):
+    return [(type(part).__name__, *seals_of(part)) for part in answer.parts]
+
+
+@pytest.mark.parametrize("behind", DIALECTS)
+@pytest.mark.parametrize("front", ["the same", "anthropic", "openai-responses"])
+@pytest.mark.parametrize("blanks", [b"", b"\n \n"])
+def test_a_whole_body_in_answer_to_a_stream_is_a_stream(front, behind, blanks):
+    """Seen failing: JSON as text/event-stream, where the bytes are forwarded."""
+    front = behind if front == "the same" else front
+    body = blanks + whole_body(behind)
+    headers = {"content-type": "application/json"}
+    served = serve(Scripted(Answer(body[:70], body[70:], headers=headers)))
+    reply = asyncio.run(ask(served, front, BEHIND[behind]))
+    answer = read(reply, front)
+
+    assert 200 == reply.status, reply.body
+    assert dialect_named(front).media_type == reply.headers["content-type"]
+    assert [] == complaints(front, reply.body)
+    assert ("15 * 23 = 345.", "stop", None) == (answer.text, answer.finish_reason, answer.error)
+    if front == behind:
+        sent = iv.decode(body, dialect=behind, model=HOMES[behind])
+        assert _sealed(sent) == _sealed(answer)
+
+
+def test_a_whole_body_in_answer_to_a_list_of_chunks_is_a_list():
+    body = whole_body("gemini")
+    served = serve(Scripted(Answer(body, headers={"content-type": "application/json"})))
+    path, asked = body_of("gemini", BEHIND["gemini"], [iv.user(ASKED)], stream=True)
+    reply = served.ask("POST", path.partition("?")[0], asked)
+
+    assert isinstance(reply.json, list)
+    assert "15 * 23 = 345." == iv.decode(reply.body, dialect="gemini").text

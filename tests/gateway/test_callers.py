@@ -493,3 +493,54 @@ def test_a_key_never_becomes_anothers(names, data):
         assert len(new) - len(forgotten) == len(await keys.all())
 
     asyncio.run(play())
+
+
+# ---- ready ----------------------------------------------------------------------------------------
+
+
+def ready(served):
+    reply = served.ask("GET", "/health/ready")
+    assert reply.json["status"] == ("ready" if reply.status == 200 else "not ready")
+    return reply.status
+
+
+STARTS = {
+    "keys may be in the store": ({"assume_keys": True}, GatewayConfig(), 503),
+    "nobody needs a key": ({}, GatewayConfig(), 200),
+    "keys of the configuration": ({"assume_keys": True}, GatewayConfig(keys={"a": "env:A"}), 200),
+    "other machines": ({}, GatewayConfig(server=ServerSettings(host="0.0.0.0")), 503),
+}
+
+
+@pytest.mark.parametrize("start", STARTS)
+def test_ready_means_that_requests_are_admitted(start):
+    """While the store is away: ready wherever some request is admitted, and the operator is told once."""
+    options, config, expected = STARTS[start]
+    store, clock, lines = Counted(), Clock(), []
+    store.fails = True
+    environ = {"A": "alices-own-key-0123"}
+    served = gateway_with(
+        store, clock, config=config, environ=environ, say=lines.append, store_url="redis://user:secret@db:1/0", **options
+    )  # fmt: skip
+
+    assert [expected] * 2 == [ready(served), ready(served)]
+    assert 1 == len(lines)
+    assert lines[0].startswith("The store redis://db:1/0 does not answer")
+    assert ("requests are refused" in lines[0]) == (expected == 503)
+    store.fails = False
+    clock.now += 10
+    assert 200 == ready(served)
+    assert "The store redis://db:1/0 answers again." == lines[-1]
+
+
+def test_ready_as_long_as_known_callers_are_served():
+    store, clock = Counted(), Clock()
+    key, _ = made(store)
+    served = gateway_with(store, clock, assume_keys=True)
+    assert 200 == status(served, key=key)
+    store.fails = True
+    clock.now += 60
+
+    assert (200, 200) == (ready(served), status(served, key=key))
+    clock.now += 600
+    assert (503, 503) == (ready(served), status(served, key=key))

@@ -37,6 +37,10 @@ SERVED = [
     ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=a&alt=sse", Endpoint("gemini", ANSWER, CLAUDE, stream=True)),
     ("POST", f"/v1beta/models/{CLAUDE}:streamGenerateContent", "key=alt%3Dsse", Endpoint("gemini", ANSWER, CLAUDE, stream=True, array=True)),
     ("POST", f"/v1beta/models/{CLAUDE}:countTokens", "", Endpoint("gemini", COUNT, CLAUDE)),
+    # @ai-sdk/google writes a name with a slash without models/ before it.
+    ("POST", "/v1beta/openai/gpt-5.6:generateContent", "", Endpoint("gemini", ANSWER, "openai/gpt-5.6", False)),
+    ("POST", "/v1beta/anthropic/claude-opus-5-5:streamGenerateContent", "alt=sse", Endpoint("gemini", ANSWER, "anthropic/claude-opus-5-5", True)),
+    ("POST", "/openrouter/z-ai/glm-5:countTokens", "", Endpoint("gemini", COUNT, "openrouter/z-ai/glm-5")),
     ("GET", "/v1beta/models", "", Endpoint("gemini", "models")),
     ("GET", "/v1beta/models/gemini-3.5-flash", "", Endpoint("gemini", "model", "gemini-3.5-flash")),
     ("POST", "/api/chat", "", Endpoint("ollama", ANSWER)),

@@ -315,7 +315,7 @@ def test_g33_a_counter_that_fails_is_no_failure_of_the_model(front, behind, stat
         assert (200, "estimate") == (reply.status, reply.headers.get("x-innervoice-count"))
         assert count > len(SYSTEM) / 8
 
-    assert [] == served.gateway.readiness()["upstreams"]
+    assert [] == asyncio.run(served.gateway.readiness())["upstreams"]
 
 
 @pytest.mark.parametrize("behind", DIALECTS)

@@ -228,7 +228,7 @@ def test_g40_the_words_of_a_refusal_arrive(front, behind, status, stream):
 
     assert status == reply.status
     assert TOO_LONG in _texts(reply.json)
-    assert [] == served.gateway.readiness()["upstreams"]
+    assert [] == asyncio.run(served.gateway.readiness())["upstreams"]
     if front == behind and status == 400:
         known = {key: value for key, value in REFUSALS[behind].items() if key != "id"}
         assert known.items() <= reply.json.items()

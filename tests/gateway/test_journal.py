@@ -129,7 +129,7 @@ def test_explained():
         "id": "1",
         "tenant": "somebody",
         "caller": "a1b2",
-        "begun": 1795000000.0,
+        "begun": 1795000000.0, "trace": None,
         "dialect": "anthropic",
         "asked": "flash",
         "provider": "gemini",

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import sys
+from collections import defaultdict
 from datetime import UTC, datetime
 
 import pytest
@@ -13,13 +14,14 @@ import innervoice as iv
 from gateway.calling import Clock, Counted, asked, gateway_with, keys_in, made, prices, words
 from gateway.harness import BEHIND, PATHS, Served, body_of
 from gateway.upstreams import Answer, Scripted, Wait, frames
+from innervoice.canon.events import Finish, PartEnd, PartStart, TextDelta
 from innervoice.canon.parts import Text
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.gateway.callers import Budget, Caller
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.estimates import unfinished_usage
-from innervoice.gateway.quotas import period_at, seconds_until
+from innervoice.gateway.quotas import Window, period_at
 from innervoice.memory.stores.ram import RamStore
 
 FRONTS = list(PATHS)
@@ -49,12 +51,14 @@ def test_requests_a_minute_over_two_processes():
     gateways, key = shared(clock, rpm=4)
 
     assert [200] * 4 + [429] * 3 == statuses(gateways, key, 7)
-    clock.now += 60  # all of the last minute still counts
+    clock.now += 60  # all of them are within the last 60 seconds
     assert [429] == statuses(gateways, key, 1)
-    clock.now += 15
-    assert [200, 429] == statuses(gateways, key, 2)
-    clock.now += 120
-    assert [200] * 4 + [429] == statuses(gateways, key, 5)
+    clock.now += 1
+    assert [200] * 2 == statuses(gateways, key, 2)
+    clock.now += 30
+    assert [200] * 2 + [429] == statuses(gateways, key, 3)
+    clock.now += 31
+    assert [200] * 2 + [429] == statuses(gateways, key, 3)
 
 
 def test_requests_over_midnight():
@@ -63,8 +67,8 @@ def test_requests_over_midnight():
 
     assert [200, 200, 429] == statuses(gateways, key, 3)
     clock.now += 4  # of the next year
-    assert [200, 429] == statuses(gateways, key, 2)
-    clock.now += 118
+    assert [429] == statuses(gateways, key, 1)
+    clock.now += 57
     assert [200, 200] == statuses(gateways, key, 2)
 
 
@@ -91,23 +95,53 @@ def test_whoever_comes_back_when_told_is_let_in_and_no_minute_has_more(limit, pa
             let_in.append(clock.now)
 
     asyncio.run(play())
-    for minute in {moment // 60 for moment in let_in}:
-        assert limit >= sum(moment // 60 == minute for moment in let_in)
+    for end in let_in:
+        assert limit >= sum(end - 60 <= moment <= end for moment in let_in)
 
 
-@given(st.floats(0, 100), st.floats(0, 100), st.floats(0, 59.9), st.floats(0, 100))
-def test_a_wait_is_as_long_as_it_must_be(before, current, elapsed, room):
-    def rate(seconds):
-        passed = elapsed + seconds
-        if passed < 60:
-            return before * (1 - passed / 60) + current
-        return current * max(0.0, 1 - (passed - 60) / 60)
+def test_sixty_a_minute_are_never_more_in_any_minute():
+    """Seen failing: 64, where two minutes of the clock met."""
+    clock = Clock(at("2026-11-16T10:00:45"))
+    gateways, key = shared(clock, rpm=60)
+    let_in = []
+    for _ in range(360):
+        let_in += [clock.now] * statuses(gateways, key, 1).count(200)
+        clock.now += 0.5
 
-    wait = seconds_until(before, current, elapsed, room)
+    assert 60 == max(sum(end - 60 <= moment <= end for moment in let_in) for end in let_in)
+    assert 120 < len(let_in) <= 180
 
-    assert 0 <= wait <= 120
-    assert rate(wait) <= room + 1e-6
-    assert wait < 0.01 or rate(wait - 0.01) > room - 1e-6
+
+@given(
+    st.lists(st.tuples(st.floats(0, 120), st.integers(1, 9)), max_size=30),
+    st.floats(0, 150),
+    st.integers(0, 60),
+)
+def test_a_wait_is_as_long_as_it_must_be(added, now, room):
+    start = at("2026-11-16T10:00:00")
+    counters = defaultdict(float)
+    for moment, amount in added:
+        if moment <= now:
+            for name in Window("x", start + moment).added:
+                counters[name] += amount
+
+    def total(seconds):
+        return Window("x", start + now + seconds).total(counters)
+
+    window = Window("x", start + now)
+    wait = window.wait(counters, room)
+
+    exact = sum(amount for moment, amount in added if now - 60 <= moment <= now)
+    assert (
+        exact
+        <= total(0)
+        <= exact + sum(amount for moment, amount in added if now - 61 <= moment < now - 60)
+    )
+    assert total(0) == sum(counters[name] for name in window.seconds)
+    assert 16 >= len(window.read)
+    assert 0 <= wait <= 61
+    assert total(wait) <= room
+    assert wait < 0.01 or total(wait - 0.01) > room
 
 
 def test_what_is_refused_does_not_count():
@@ -345,6 +379,60 @@ def test_periods_follow_each_other(period, now):
     assert this.name == period_at(period, this.ends.timestamp() - 1).name
 
 
+@pytest.mark.parametrize("limit", ["budget", "tpm"])
+@pytest.mark.parametrize("gateways", [1, 2])
+def test_parallel_requests_cannot_use_a_limit_several_times(monkeypatch, limit, gateways):
+    """Forty requests at once, and a limit that one of them uses up. Seen failing: forty answers."""
+    prices(monkeypatch)
+    clock = Clock()
+    limits = {"budget": budget(0.05)} if limit == "budget" else {"tpm": 20}
+    served, key = shared(clock, gateways=gateways, **limits)
+
+    async def play():
+        calls = [served[number % gateways].call(*asked(key=key)) for number in range(40)]
+        return await asyncio.gather(*calls)
+
+    replies = asyncio.run(play())
+    statuses_of_all = [reply.status for reply in replies]
+    assert (1, 39) == (statuses_of_all.count(200), statuses_of_all.count(429))
+    refused = next(reply for reply in replies if reply.status == 429)
+    assert "1" == refused.headers["retry-after"] or limit == "tpm"
+    store = served[0].gateway.store
+    assert {0.0} == {round(value, 9) for name, (value, _) in store._counters.items() if "/reserved-" in name}  # fmt: skip
+
+
+def test_what_is_reserved_is_given_back(monkeypatch):
+    """A large limit, of which small requests reserve much and use little."""
+    prices(monkeypatch)
+    clock = Clock()
+    gateways, key = shared(clock, tpm=100_000, budget=budget(100.0))
+
+    assert [200] * 30 == statuses(gateways, key, 30)
+
+
+def test_a_budget_that_is_only_reserved_is_not_spent(monkeypatch):
+    """The client may try again in a moment: it is not told that its budget is spent."""
+    prices(monkeypatch)
+
+    async def play():
+        clock = Clock()
+        store = Counted(now=clock)
+        key = (await _made_in(store, budget=budget(0.5)))[0]
+        answer = Answer(*frames_of_all[:3], Wait())
+        served = gateway_with(store, clock, http=Scripted(answer))
+        asking, gone = await opened(served, key, answer)
+        reply = await served.call(*asked("openai-chat", key=key))
+        gone.set()
+        await asking
+        return reply
+
+    frames_of_all = recorded()
+    reply = asyncio.run(play())
+    assert (429, "1") == (reply.status, reply.headers["retry-after"])
+    assert "is reserved for its requests in progress" in words(reply)
+    assert "insufficient_quota" not in reply.body.decode()
+
+
 @pytest.mark.parametrize("count", [0, 4, 12])
 @pytest.mark.parametrize("front", ["anthropic", "openai-chat"])
 def test_a_client_that_leaves_pays(monkeypatch, front, count):
@@ -396,8 +484,45 @@ def test_a_client_that_leaves_pays_for_what_came_though_only_the_beginning_was_c
 
     report, booked = asyncio.run(play())
     assert (9, True) == (report.usage.input_tokens, report.usage.output_tokens > 500)
-    assert [report.usage.total_tokens] == booked
+    assert [report.usage.total_tokens] * 2 == booked  # in the second, and in the ten seconds
     assert "tokens_estimated" in {note.code for note in report.notes}
+
+
+@pytest.mark.parametrize("kilobytes", [2, 12, 30])
+@pytest.mark.parametrize("front", ["anthropic", "openai-chat", "openai-responses", "gemini"])
+def test_a_client_that_leaves_the_byte_path_pays_for_what_came(front, kilobytes):
+    """Bytes are forwarded before they are read, 16 kB at once. Seen failing: 3 tokens for 12 kB."""
+
+    async def play():
+        words_of_an_answer = "word " * (kilobytes * 200)
+        whole = b"".join(iv.encode_stream(_events(words_of_an_answer), dialect=front))
+        # All but the end: in events of a few words each.
+        cut = whole[: whole.rindex(b"word") + 4]
+        pieces = [cut[at : at + 500] for at in range(0, len(cut), 500)]
+        answer = Answer(*pieces, Wait())
+        store = Counted()
+        key = (await _made_in(store, tpm=10**6))[0]
+        served = gateway_with(store, http=Scripted(answer))
+        path, body = body_of(front, BEHIND[front], [iv.user("hi")], stream=True)
+        gone, headers = asyncio.Event(), {"authorization": f"Bearer {key}"}
+        asking = asyncio.ensure_future(served.call("POST", path, body, headers, leaves=gone))
+        await asyncio.wait_for(answer.waits.wait(), 5)
+        gone.set()
+        await asking
+        return served.reports[-1]
+
+    report = asyncio.run(play())
+    assert ("bytes", 499) == (report.way, report.status)
+    assert report.usage.output_tokens > kilobytes * 200
+
+
+def _events(text):
+    """An answer in pieces of fifty characters."""
+    pieces = [text[at : at + 50] for at in range(0, len(text), 50)]
+    yield PartStart(0, "text")
+    yield from (TextDelta(0, piece) for piece in pieces)
+    yield PartEnd(0, Text(text))
+    yield Finish(Response(parts=(Text(text),), ended=True))
 
 
 def test_what_broke_off_is_booked_by_what_came():

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import innervoice as iv
+from gateway.harness import Served, body_of
 from innervoice.canon.response import Failure
 from innervoice.client.error_mapping import failure_error, refusal_error
 from innervoice.errors import (
@@ -20,7 +21,7 @@ from innervoice.gateway.errors import (
     NO_KEY,
     WRONG_KEY,
     no_model,
-    no_upstream,
+    not_configured,
     refusal_of,
     refused,
     too_many_streams,
@@ -79,7 +80,7 @@ KINDS = {
     "no model": (no_model, 400, "model"),
     "no stored response": (lambda _: dialect_named("openai-responses").stored_answers.missing("resp_1"), 404, "'resp_1' not found"),
     "no stored interaction": (lambda _: dialect_named("gemini-interactions").stored_answers.missing("v1_1"), 404, "'v1_1' not found"),
-    "no upstream": (lambda _: no_upstream("sonnet"), 503, "sonnet"),
+    "no upstream": (lambda _: not_configured("no key for openai"), 400, "no key for openai"),
     "too many streams": (lambda _: too_many_streams(8), 429, "8 concurrent answers"),
     "timed out": (lambda dialect: refusal_of(TimedOutError("no byte for 300 s", "idle"), dialect), 504, "no byte for 300 s"),
     "no connection": (lambda dialect: refusal_of(ConnectionFailedError("connection failed: refused"), dialect), 502, "connection failed: refused"),
@@ -298,3 +299,21 @@ def test_a_redirect_is_not_passed_on():
 def test_errors_that_no_provider_made(error, status, text):
     refusal = refusal_of(error, "anthropic")
     assert (status, text) == (refusal.status, refusal.text)
+
+
+REPEATED = {401, 404, 408, 409, 425, 429}
+"""What clients repeat besides 5xx, or replace with a text of their own: the SDKs of OpenAI and Anthropic, google-genai, Claude Code, Codex, the AI SDK."""
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_model_without_a_key_is_refused_once(dialect, stream):
+    served = Served(base_url_of=None)
+    path, body = body_of(dialect, "openai/gpt-5.6", [iv.user("Hello.")], stream=stream)
+    reply = served.ask("POST", path, body)
+
+    assert reply.status < 500
+    assert reply.status not in REPEATED
+    assert "no key for openai: set OPENAI_API_KEY" in reply.body.decode()
+    assert "false" == reply.headers["x-should-retry"]
+    assert "retry-after" not in reply.headers

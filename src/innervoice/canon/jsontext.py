@@ -10,12 +10,19 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import msgspec
 
-__all__ = ["NestedTooDeeplyError", "dump_json", "load_damaged_json", "load_json"]
+__all__ = [
+    "NestedTooDeeplyError",
+    "dump_json",
+    "load_damaged_json",
+    "load_finite_json",
+    "load_json",
+]
 
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 _DECODER = msgspec.json.Decoder()
@@ -31,6 +38,14 @@ def load_json(data: bytes | bytearray | memoryview | str) -> Any:
         return _DECODER.decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return _load_leniently(data)
+
+
+def load_finite_json(data: bytes | bytearray | memoryview | str) -> Any:
+    """Reads one JSON value like `load_json`, but raises ValueError for NaN, for infinity, and for a number beyond a float, which few programs can read."""
+    try:
+        return _DECODER.decode(data)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return _load_leniently(data, _finite)
 
 
 def load_damaged_json(data: bytes) -> Any:
@@ -50,10 +65,20 @@ def dump_json(value: Any) -> bytes:
     return data
 
 
-def _load_leniently(data: bytes | bytearray | memoryview | str) -> Any:
+def _load_leniently(
+    data: bytes | bytearray | memoryview | str,
+    unusual: Callable[[str], Any] | None = None,
+) -> Any:
+    """`unusual` reads a number that no float can express."""
     text = data if isinstance(data, str) else str(data, "utf-8", "surrogatepass")
     try:
-        return json.loads(text, parse_float=_number)
+        if unusual is None:
+            return json.loads(text, parse_float=_number)
+        return json.loads(
+            text,
+            parse_float=lambda literal: _number(literal, unusual),
+            parse_constant=unusual,
+        )
     except RecursionError:
         raise NestedTooDeeplyError("the JSON is nested too deeply") from None
 
@@ -62,13 +87,19 @@ _MOST_DIGITS = 512
 """A longer number would take far more memory than its text, as `1e4000` does."""
 
 
-def _number(literal: str) -> float | Decimal:
+def _number(literal: str, unusual: Callable[[str], Any] | None = None) -> Any:
     number = float(literal)
     if math.isfinite(number):
         return number
+    if unusual is not None:
+        return unusual(literal)
     exact = Decimal(literal)
     is_whole = exact.adjusted() < _MOST_DIGITS and exact == exact.to_integral_value()
     return int(exact) if is_whole else exact
+
+
+def _finite(literal: str) -> Any:
+    raise ValueError(f"{literal[:20]} is not a number that JSON and a float can express")
 
 
 def _has_odd_number(value: Any) -> bool:

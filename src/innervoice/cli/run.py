@@ -28,6 +28,7 @@ from innervoice.plugins import plugin, plugin_names
 
 if TYPE_CHECKING:
     from innervoice.cli.run_summary import Summary
+    from innervoice.gateway.routes import Routes
 
 
 __all__ = ["Client", "ClientTarget", "clients", "command", "nearest_clients"]
@@ -130,7 +131,7 @@ def command(
         gateway = (
             _running(url)
             if url
-            else _gateway_here(file, key, report, log, emulated=emulated, script=script)
+            else _gateway_here(model, file, key, report, log, emulated=emulated, script=script)
         )
         with (
             gateway as (address, summary),
@@ -178,6 +179,7 @@ def _list(environ: Mapping[str, str]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _gateway_here(
+    model: str | None,
     file: str | None,
     key: str | None,
     report: TextIO | None,
@@ -200,6 +202,8 @@ def _gateway_here(
     )
     if gateway.config.keys and not key:
         raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
+    if not emulated:
+        _check_keys(gateway.routes_of(gateway.config), model)
     gateway.open_state()
     if log is not None:
         gateway.keep(log)
@@ -208,6 +212,22 @@ def _gateway_here(
     with GatewayInThread(gateway.create_app()) as server:
         yield server.url, summary
     summary.logs = gateway.logs
+
+
+def _check_keys(routes: Routes, model: str | None) -> None:
+    """Raises a `UsageError` if the model has no key, before a client starts that could only show errors; an unknown model is the client's to report."""
+    from innervoice.gateway.routes import AmbiguousModelError, NotConfiguredError, UnknownModelError
+
+    if model is None:
+        if not routes.providers_with_keys:
+            click.echo("innervoice: no provider has a key; set one, or try --emulated", err=True)
+        return
+    try:
+        routes.route(model)
+    except NotConfiguredError as error:
+        raise UsageError(f"{error}; or try --emulated") from None
+    except (AmbiguousModelError, UnknownModelError):
+        return
 
 
 @contextlib.contextmanager

@@ -187,6 +187,8 @@ class ServedGateway:
     def open_state(self) -> None:
         """Reads the gateway's key, or creates it, before workers are forked: they share it."""
         self.state = self._state_of(self.config)
+        notes = import_module("innervoice.gateway.operations.store_check").start_notes(self.state)
+        self.state = self.state._replace(notes=(*self.state.notes, *notes))
         self.log_folder = self.state.log_folder
         self.may_have_keys = self._has_stored_keys(self.config) is not False
 
@@ -237,6 +239,8 @@ class ServedGateway:
             key=self.state.key,
             older_keys=self.state.older_keys,
             store=self.state.open_store(),
+            store_url=self.state.url,
+            say=self.output.say,
             metrics=metrics,
             assume_keys=self.may_have_keys,
             request_log=self._request_log(),

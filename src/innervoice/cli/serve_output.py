@@ -7,11 +7,11 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
 
 import click
 
 from innervoice.gateway.operations.journal import json_line, terminal_line
+from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.report import Report
 from innervoice.show.visible import visible
 
@@ -91,7 +91,4 @@ def store_line(store: str | None, remember: str, workers: int) -> str:
     if store is None or remember == "ram":
         whose = "each worker, which the others cannot read" if workers > 1 else "this process"
         return f"Store: the memory of {whose}"
-    parts = urlsplit(store)
-    if parts.netloc:
-        store = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
-    return f"Store: {store}"
+    return f"Store: {public_url(store)}"

@@ -15,7 +15,7 @@ from functools import cached_property
 from hashlib import blake2b, sha256
 from typing import Any
 
-from innervoice.canon.jsontext import load_json, split_items, split_members
+from innervoice.canon.jsontext import load_finite_json, load_json, split_items, split_members
 from innervoice.canon.request import Request
 from innervoice.canon.words import BILLING_LINE, CACHE_MARKS
 from innervoice.wire.dialects import dialect_named, request_reader_of
@@ -91,8 +91,8 @@ class SplitBody:
         return digests
 
     def read(self, items: Iterable[Any]) -> Request:
-        """A request with these items alone; no setting changes how an item is read."""
-        value = {"model": self.model, self.history: [load_json(item) for item in items]}
+        """A request with these items alone; no setting changes how an item is read. Raises an error for items that cannot be read."""
+        value = {"model": self.model, self.history: [load_finite_json(item) for item in items]}
         return request_reader_of(self.dialect)(value)
 
 

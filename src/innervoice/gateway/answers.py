@@ -40,6 +40,9 @@ __all__ = ["ClientAnswer", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
+_LINES = "application/x-ndjson"
+_LOOKED_AT = 1024
+"""How many bytes are searched for the beginning of an answer: blanks may come before it."""
 _SHORTEST_FRAME = 16
 """Bytes of an AWS event stream: lengths and checksums."""
 
@@ -86,7 +89,7 @@ def answer_for(request: ClientRequest, attempt: Attempt, exchange: GatewayExchan
     """Chooses how the answer of an exchange is sent back."""
     if attempt.is_bytes:
         exchange.tap = bytearray()
-        return BytesAnswer(request, exchange)
+        return BytesAnswer(request, attempt, exchange)
     if request.stream:
         return StreamedAnswer(request, attempt, exchange)
     return WholeAnswer(request, attempt, exchange)
@@ -230,13 +233,14 @@ class WholeAnswer(_TranslatedAnswer):
 
 
 class BytesAnswer:
-    """The upstream's own bytes."""
+    """The upstream's own bytes; if it sends one body where a stream was requested, a stream that is written here."""
 
-    def __init__(self, request: ClientRequest, exchange: GatewayExchange) -> None:
+    def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         endpoint = request.endpoint
         row = dialect_named(endpoint.dialect)
         self._request = request
-        self._exchange = exchange
+        self._attempt, self._exchange = attempt, exchange
+        self._streamed: StreamedAnswer | None = None
         self._terminal = row.last_mark
         self._others = row.other_marks
         self._end = b""
@@ -254,7 +258,11 @@ class BytesAnswer:
         assert tap is not None
         if self._is_held or not exchange.has_output or not tap:
             return b""
-        if self._terminal in tap or (self._others and any(mark in tap for mark in self._others)):
+        if (
+            self._is_one_body(tap)
+            or self._terminal in tap
+            or (self._others and any(mark in tap for mark in self._others))
+        ):
             self._is_held = True
             return b""
         return self._taken(tap, _whole_frames(tap, self.media_type))
@@ -263,6 +271,9 @@ class BytesAnswer:
         """The rest. An answer that was cut off after its end gets the frame that it lacks."""
         tap = self._exchange.tap
         assert tap is not None
+        if self._is_one_body(tap):
+            self._streamed = StreamedAnswer(self._request, self._attempt, self._exchange)
+            return self._streamed.last()
         notes = self._exchange.response.notes
         is_cut = any(note.code == "broken_after_end" for note in notes)
         data = self._taken(tap, _whole_frames(tap, self.media_type) if is_cut else len(tap))
@@ -275,6 +286,8 @@ class BytesAnswer:
 
     def written(self) -> dict[str, Any] | None:
         """The upstream's own object, from its body or from the event that ends it; for an answer that was cut off, what was received of it."""
+        if self._streamed is not None:
+            return self._streamed.written()
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
             dialect = self._request.endpoint.dialect
@@ -321,8 +334,14 @@ class BytesAnswer:
 
     @property
     def notes(self) -> tuple[Note, ...]:
-        """No notes: nothing was rewritten, so nothing was left out."""
-        return ()
+        """No notes unless the answer was rewritten: nothing else is left out."""
+        return () if self._streamed is None else self._streamed.notes
+
+    def _is_one_body(self, tap: bytearray) -> bool:
+        """Whether the upstream sends one JSON object where a stream was requested; a line of JSON is a stream already."""
+        if not self._request.stream or self._has_begun or self.media_type == _LINES:
+            return False
+        return tap[:_LOOKED_AT].lstrip()[:1] == b"{"
 
     def _taken(self, tap: bytearray, end: int) -> bytes:
         data = bytes(tap[:end])
@@ -339,7 +358,7 @@ def _whole_frames(data: bytearray, media_type: str) -> int:
     """How many of the bytes are whole frames; only these are sent, so that a keep-alive or an error can follow at any time."""
     if media_type == _SSE:
         return max(_behind(data, b"\n\n"), _behind(data, b"\r\n\r\n"), _behind(data, b"\r\r"))
-    if media_type == "application/x-ndjson":
+    if media_type == _LINES:
         return _behind(data, b"\n")
     if media_type != "application/vnd.amazon.eventstream":
         return len(data)

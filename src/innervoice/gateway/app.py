@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -14,6 +15,7 @@ from innervoice.gateway.client_stream import reply
 from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of, given_key
 from innervoice.gateway.errors import refused, trouble
 from innervoice.gateway.gateway import Gateway
+from innervoice.gateway.gateway_members import trace_of
 from innervoice.gateway.incoming import (
     Incoming,
     Receive,
@@ -56,16 +58,16 @@ class Application:
             return
         if scope["type"] != "http":
             return
-        if is_view(scope["path"]):
-            await self.gateway.viewing.answer(scope, receive, send)
-            return
         incoming = Incoming(scope, receive, send)
         endpoint = endpoint_of(incoming.method, incoming.path, incoming.query, incoming.headers)
-        if isinstance(endpoint, Missing):
-            await reply(send, *refused(endpoint.dialect, endpoint.refusal))
-            return
         try:
-            await self._serve(incoming, endpoint)
+            incoming.check_hosts()
+            if is_view(scope["path"]):
+                await self.gateway.viewing.answer(scope, receive, send)
+            elif isinstance(endpoint, Missing):
+                await reply(send, *refused(endpoint.dialect, endpoint.refusal))
+            else:
+                await self._serve(incoming, endpoint)
         except Refused as error:
             await reply(send, *refused(endpoint.dialect, error.refusal))
 
@@ -84,9 +86,15 @@ class Application:
         open_to_all: dict[str, Callable[[], tuple[str, bytes]]] = {
             "live": lambda: ("application/json", b'{"status":"live"}'),
             "hello": lambda: ("application/json", b"{}"),
-            "ready": lambda: ("application/json", dump_json(gateway.readiness())),
             "metrics": lambda: ("text/plain; version=0.0.4", gateway.metrics.page().encode()),
         }
+        if endpoint.verb == "ready":
+            readiness = await gateway.readiness()
+            status = 200 if readiness["status"] == "ready" else 503
+            await reply(
+                send, status, {}, b"" if incoming.method == "HEAD" else dump_json(readiness)
+            )
+            return
         if endpoint.verb in open_to_all:
             kind, body = open_to_all[endpoint.verb]()
             await reply(
@@ -130,6 +138,7 @@ class Application:
     ) -> None:
         gateway = self.gateway
         report = gateway.new_report(caller, endpoint.dialect)
+        report.trace = trace_of(incoming.headers)
         gateway.metrics.stream_opened()
         serving: Serving | None = None
         underway: Underway | None = None
@@ -139,7 +148,9 @@ class Application:
             if gateway.request_log is not None:
                 logged = gateway.request_log.begin(report, body, incoming.headers, request.split)
             check_model(caller, request.name)
-            underway = await gateway.quotas.begin(caller, report)
+            underway = await gateway.quotas.begin(
+                caller, report, partial(gateway.expected, request, caller)
+            )
             serving = Serving(gateway, request, incoming.headers, incoming.send, logged)
             if not await _unless_gone(serving.serve(), incoming.receive):
                 await serving.disconnected()

@@ -9,12 +9,10 @@ second item, which counts from then on, and deletes the first.
 
 from __future__ import annotations
 
-import asyncio
 import hmac
 import re
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from hashlib import blake2b
 from hmac import compare_digest
@@ -36,6 +34,7 @@ from innervoice.gateway.errors import (
 )
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.state import GatewayState
+from innervoice.gateway.operations.store_check import run_apart, with_store
 from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import StoreError
@@ -245,17 +244,8 @@ async def with_caller_keys(
     state: GatewayState, work: Callable[[CallerKeys], Coroutine[Any, Any, Result]]
 ) -> Result:
     """Opens the store, calls `work` with its keys, and closes it; raises `StoreError` if there is no store, or it cannot be used."""
-    store = state.open_store()
-    if store is None:
-        raise StoreError("no store is configured")
-    try:
-        sealed = SealedStore(store, state.key, *state.older_keys)
-        async with asyncio.timeout(LIMITS.keys_command_seconds):
-            return await work(CallerKeys(sealed, state.key, *state.older_keys))
-    except TimeoutError:
-        raise StoreError(f"no answer within {LIMITS.keys_command_seconds:g} s") from None
-    finally:
-        await store.close()
+    secrets = (state.key, *state.older_keys)
+    return await with_store(state, lambda sealed: work(CallerKeys(sealed, *secrets)))
 
 
 def has_stored_keys(state: GatewayState) -> bool | None:
@@ -267,14 +257,10 @@ def has_stored_keys(state: GatewayState) -> bool | None:
         and not Path(state.url.removeprefix(_FILE)).expanduser().exists()
     ):
         return False
-    # In a separate thread: a reload happens while an event loop runs.
-    with ThreadPoolExecutor(1) as pool:
-        try:
-            return pool.submit(
-                lambda: asyncio.run(with_caller_keys(state, lambda keys: keys.has_any()))
-            ).result()
-        except StoreError:
-            return None
+    try:
+        return run_apart(lambda: with_caller_keys(state, lambda keys: keys.has_any()))
+    except StoreError:
+        return None
 
 
 # A key that came with a request -> its caller. Results of the store are cached for a few seconds, so that most
@@ -286,6 +272,10 @@ def has_stored_keys(state: GatewayState) -> bool | None:
 # A key is needed as soon as there is one, in the configuration or in the store, and wherever other machines can reach the gateway. A revoked
 # key stops working in all processes within `LIMITS.fresh_key_seconds`. While the store cannot be reached, known callers are served for
 # `LIMITS.stale_key_seconds`, and other keys cannot be checked.
+
+
+_NOBODYS = _START + "A" * 43
+"""A key that is looked up to see whether the store answers."""
 
 
 class _Known:
@@ -307,9 +297,10 @@ class KnownCallers:
         *,
         calls: StoreCalls | None = None,
         assume_keys: bool = False,
+        on_store: Callable[[bool], None] = lambda _: None,
         now: Callable[[], float] = time.time,
     ) -> None:
-        """`assume_keys`: until the store has been read, there may be keys in it."""
+        """`assume_keys`: until the store has been read, there may be keys in it. `on_store` is called when the store stops answering, and when it answers again."""
         self._keys = keys
         self._calls = calls or StoreCalls()
         self.now = now
@@ -318,6 +309,8 @@ class KnownCallers:
         self._has_stored: bool | None = None
         self._assume_keys = assume_keys
         self._look_again = float("-inf")
+        self._on_store = on_store
+        self._is_store_there = True
         self._known: Bounded[bytes, _Known] = Bounded(LIMITS.known_callers)
         self._unknown: Bounded[bytes, _Known] = Bounded(LIMITS.unknown_callers)
 
@@ -332,6 +325,44 @@ class KnownCallers:
     def is_key_needed(self) -> bool:
         """Whether a request without a key is refused, as far as is known."""
         return bool(self._configured or self._is_exposed or self._has_stored)
+
+    def admits_without_store(self) -> bool:
+        """Whether any caller is served while the store does not answer."""
+        if self._keys is None or self._configured:
+            return True
+        if not self.is_key_needed and not (self._has_stored is None and self._assume_keys):
+            return True
+        oldest = self._calls.clock() - LIMITS.stale_key_seconds
+        return any(known.said > oldest for known in self._known.values())
+
+    async def _from_store(
+        self, work: Callable[[], Coroutine[Any, Any, Result]], seconds: float
+    ) -> Result:
+        """The result of a call of the store; raises `StoreError` if it fails."""
+        try:
+            result = await self._calls.wait(work, seconds)
+        except StoreError:
+            self._see_store(is_there=False)
+            raise
+        self._see_store(is_there=True)
+        return result
+
+    def _see_store(self, *, is_there: bool) -> None:
+        if is_there != self._is_store_there:
+            self._is_store_there = is_there
+            self._on_store(is_there)
+
+    async def is_store_there(self) -> bool:
+        """Whether the store answers what is needed to check a key."""
+        keys = self._keys
+        if keys is None:
+            return True
+        try:
+            await self._from_store(keys.has_any, LIMITS.first_key_seconds)
+            await self._from_store(lambda: keys.found(_NOBODYS), LIMITS.first_key_seconds)
+        except StoreError:
+            return False
+        return True
 
     async def of(self, key: str | None) -> Caller:
         """The caller with this key; raises `Refused` for a key that is not valid."""
@@ -363,7 +394,7 @@ class KnownCallers:
                 self._look_again = self._calls.clock() + LIMITS.fresh_key_seconds
             try:
                 wait = LIMITS.first_key_seconds if is_decisive else LIMITS.store_seconds
-                self._has_stored = await self._calls.wait(self._keys.has_any, wait)
+                self._has_stored = await self._from_store(self._keys.has_any, wait)
             except StoreError:
                 if is_decisive:
                     raise Refused(KEYS_AWAY) from None
@@ -392,7 +423,7 @@ class KnownCallers:
             cached.asked = clock()  # others use the cached result while this one asks
         try:
             wait = LIMITS.store_seconds if is_known else LIMITS.first_key_seconds
-            caller = await self._calls.wait(lambda: keys.found(key), wait)
+            caller = await self._from_store(lambda: keys.found(key), wait)
         except StoreError:
             if cached is not None and is_known and clock() - cached.said < LIMITS.stale_key_seconds:
                 return cached.caller

@@ -20,10 +20,11 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
+from innervoice.canon.usage import Usage
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.gateway.endpoints import Endpoint
-from innervoice.gateway.estimates import estimate
+from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
 from innervoice.gateway.incoming import checked_body
 from innervoice.gateway.limits import LIMITS
@@ -139,6 +140,12 @@ class ClientRequest:
             except Refused:  # its provider has read it all the same
                 self._tokens = max(1, len(self._data) // 4)
         return self._tokens
+
+    def expected_usage(self) -> Usage:
+        """About how many tokens the request and its answer will have."""
+        allowed = allowed_output(self._member) or LIMITS.reserved_tokens
+        output = min(allowed, LIMITS.reserved_tokens)
+        return Usage(input_tokens=self.tokens(), output_tokens=output)
 
     def record(self, attempt: Attempt, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""

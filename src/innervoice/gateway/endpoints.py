@@ -33,6 +33,7 @@ _OWN: dict[str, str] = {
 """The gateway's own endpoints, which belong to no dialect."""
 _PLACES = {
     "model": r"(?P<model>.+)",
+    "provider/model": r"(?P<model>[^/]+/.+)",
     # A word here is another path: responses/compact.
     "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
     "report": r"(?P<report>[^/]+)",
@@ -130,6 +131,10 @@ def _matching_endpoint(method: str, path: str, query: str, headers: Headers) -> 
         return Missing(DEFAULT, Refusal(text=text, status=414))
     pieces = _pieces(path)
     matches = list(_matches(pieces, headers))
+    if not matches and pieces.prefix:
+        # The first word may be a provider in the name of a model, which is also the name of a dialect.
+        whole = _Path(None, pieces.version, f"{pieces.prefix}/{pieces.rest}")
+        matches = list(_matches(whole, headers))
     if not matches:
         return _not_found(method, path, pieces, headers)
     _, dialect, _ = matches[0]
@@ -194,8 +199,9 @@ def _answers(name: str) -> Iterator[tuple[str, str, str, bool | None]]:
     if not any(dialect.verbs):
         yield "POST", path, "answer", None
         return
-    for stream, verb in enumerate(dialect.verbs):
-        yield "POST", path.replace("{verb}", verb.partition("?")[0]), "answer", bool(stream)
+    for row in filter(None, (path, _pieces(dialect.bare_path).rest)):
+        for stream, verb in enumerate(dialect.verbs):
+            yield "POST", row.replace("{verb}", verb.partition("?")[0]), "answer", bool(stream)
 
 
 def _split(row: str) -> tuple[str, str]:

@@ -33,12 +33,13 @@ __all__ = [
     "NO_STORE",
     "WRONG_KEY",
     "ErrorReply",
+    "budget_reserved",
     "budget_spent",
     "key_expired",
     "key_revoked",
     "model_not_allowed",
     "no_model",
-    "no_upstream",
+    "not_configured",
     "refusal_of",
     "refused",
     "too_many_in_a_minute",
@@ -116,11 +117,15 @@ def no_model(dialect: str) -> Refusal:
     return dialect_named(dialect).listing.NO_MODEL
 
 
-def no_upstream(name: str) -> Refusal:
-    """No configured provider can answer for a model."""
-    short_name = name[: LIMITS.name_characters]
-    text = f"no provider with a key is configured for {short_name}; `innervoice serve --check` says what is missing"
-    return Refusal(text=text, status=503)
+def not_configured(problem: str) -> Refusal:
+    """No provider that can answer for a model has a key and a base URL.
+
+    Waiting does not help, so the status is one that no client repeats: programs repeat 5xx and 429 for minutes, Claude Code a 401 as well, and
+    it replaces the text of a 404 with its own. The header is read by the SDKs of OpenAI and Anthropic.
+    """
+    return Refusal(
+        text=problem, code="provider_not_configured", headers={"x-should-retry": "false"}
+    )
 
 
 def too_many_streams(most: int) -> Refusal:
@@ -147,6 +152,13 @@ def budget_spent(amount: float, period: str, ends: str | None, wait: float | Non
     words = {"type": _NO_QUOTA, "code": _NO_QUOTA} if _is_openai(dialect) else {}
     headers = {} if wait is None else {"retry-after": str(_whole(wait))}
     return Refusal(text=text, status=429, headers=headers, **words)
+
+
+def budget_reserved(amount: float) -> Refusal:
+    """What is left of a key's budget is reserved for its requests in progress; most of that is given back when they end."""
+    spent = f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"
+    text = f"what is left of this key's budget of {spent} is reserved for its requests in progress; wait for one of them to end"
+    return Refusal(text=text, status=429, headers={"retry-after": "1"})
 
 
 _NO_QUOTA = "insufficient_quota"
@@ -243,5 +255,6 @@ def trouble(error: InnervoiceError, dialect: str, upstream: str | None = None) -
     """The refusal for an error, as a client of `dialect` gets it; `upstream` is the dialect in which the provider was called."""
     if isinstance(error, UnknownModelError):
         return unknown_model(dialect, error.model, error.nearest)
-    refusal = refusal_of(error, dialect, upstream)
-    return refusal.replace(status=503) if isinstance(error, NotConfiguredError) else refusal
+    if isinstance(error, NotConfiguredError):
+        return not_configured(str(error))
+    return refusal_of(error, dialect, upstream)

@@ -6,18 +6,18 @@ tokens. Where the true count is unknown, the estimate is rather too high: a clie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.canon.words import CACHE_MARKS
 from innervoice.wire.dialects import DIALECTS, dialect_named
-from innervoice.wire.json_access import as_dict, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_text
 
-__all__ = ["estimate", "estimated_usage", "unfinished_usage"]
+__all__ = ["allowed_output", "estimate", "estimated_usage", "unfinished_usage"]
 
 _BYTES_PER_TOKEN = 4
 _FILE_TOKENS = 1600
@@ -42,6 +42,11 @@ _JSON = frozenset({
     "response", "json", "custom",
 })  # fmt: skip
 """Members whose names a model reads as well: schemas, arguments and results."""
+_OUTPUT_LIMITS = (
+    "max_completion_tokens",
+    *dict.fromkeys(dialect_named(name).limit for name in DIALECTS),
+)
+_LIMIT_HOLDERS = ("generationConfig", "generation_config", "inferenceConfig", "options")
 _FILES = frozenset({"image", "image_url", "input_image", "document", "file", "input_file", "input_audio", "video", "audio"})  # fmt: skip
 """Types of blocks that hold a file, as their type or as the name of their member."""
 _FILE_MEMBERS = frozenset({"inlineData", "inline_data", "fileData", "file_data", "image", "video", "audio", "document"})  # fmt: skip
@@ -53,6 +58,14 @@ def estimate(body: Mapping[str, Any]) -> int:
     """About how many tokens a request has: its system prompt, tools and messages, in any dialect. Never 0; more text never counts as fewer tokens."""
     size = sum(_size(body[name], name) for name in _READ if name in body)
     return max(1, -(-size // _BYTES_PER_TOKEN))
+
+
+def allowed_output(member: Callable[[str], bytes | None]) -> int | None:
+    """The limit on the answer's tokens that a body of any dialect sets, if any; `member` returns a member of the body as JSON."""
+    holders = [as_dict(load_json(member(name) or b"null")) for name in _LIMIT_HOLDERS]
+    values = [load_json(member(name) or b"null") for name in _OUTPUT_LIMITS]
+    values += [holder.get(name) for holder in holders for name in _OUTPUT_LIMITS]
+    return next((count for value in values if (count := as_count(value))), None)
 
 
 def estimated_usage(response: Response, request_tokens: int) -> Usage:

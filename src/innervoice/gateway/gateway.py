@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
+from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
@@ -25,8 +27,10 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.journal import Journal
 from innervoice.gateway.operations.metrics import Metrics
 from innervoice.gateway.operations.request_log import GatewayLog
+from innervoice.gateway.operations.state import public_url
+from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
-from innervoice.gateway.quotas import Quotas, SharedCounts
+from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
@@ -38,7 +42,7 @@ from innervoice.memory.retention import without_summaries
 from innervoice.memory.sealed_store import SealedStore, derived
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.ram import RamStore
-from innervoice.memory.stores.store import Retention, Store
+from innervoice.memory.stores.store import Retention, Store, StoreError
 from innervoice.memory.turns import Turns
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -63,11 +67,14 @@ class Gateway:
         key: bytes | None = None,
         older_keys: Sequence[bytes] = (),
         store: Store | None = None,
+        store_url: str | None = None,
+        say: Callable[[str], None] = lambda _: None,
         metrics: Metrics | None = None,
         assume_keys: bool = False,
         request_log: GatewayLog | None = None,
     ) -> None:
-        """`assume_keys`: the store may have callers' keys, so requests without a key are refused until it was read. `request_log` keeps requests for the viewer."""
+        """`assume_keys`: the store may have callers' keys, so requests without a key are refused until it was read. `store_url` is the address of the store, for people, and
+        `say` writes a line to the operator. `request_log` keeps requests for the viewer."""
         key = key or token_bytes(32)
         self._environ = environ
         self._base_url_of = base_url_of
@@ -82,6 +89,8 @@ class Gateway:
         self.store: Store = (
             RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)) if store is None else store
         )
+        self._store_name = "memory" if store is None else public_url(store_url or "a store")
+        self._say = say
         self.sealed = SealedStore(self.store, key, *older_keys)
         memory = SealedStore(RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)), key)
         calls = StoreCalls()
@@ -89,7 +98,10 @@ class Gateway:
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed, calls=calls)
         keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
-        self.callers = KnownCallers(keys, calls=calls, assume_keys=assume_keys)
+        self._calls = calls
+        self.callers = KnownCallers(
+            keys, calls=calls, assume_keys=assume_keys, on_store=self._see_store
+        )
         self.quotas = Quotas(SharedCounts(self.store, calls))
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
@@ -146,12 +158,26 @@ class Gateway:
             raise Refused(Refusal(text=text, status=404))
         return explanation
 
-    def readiness(self) -> dict[str, Any]:
-        """Whether requests can be served, and the state of the upstreams."""
+    async def readiness(self) -> dict[str, Any]:
+        """Whether requests are admitted, and the state of the store and of the upstreams."""
         states = [
             {"upstream": state.name, "state": state.health} for state in self.circuits.states()
         ]
-        return {"status": "ready", "upstreams": states}
+        is_there = await self.callers.is_store_there()
+        is_ready = is_there or self.callers.admits_without_store()
+        store: dict[str, Any] = {"at": self._store_name, "state": "ok" if is_there else "away"}
+        with contextlib.suppress(StoreError):
+            if is_there and await self._calls.wait(
+                lambda: has_other_keys(self.sealed), LIMITS.store_seconds
+            ):
+                store["problem"] = OTHER_KEY
+        status = "ready" if is_ready else "not ready"
+        return {"status": status, "store": store, "upstreams": states}
+
+    def _see_store(self, is_there: bool) -> None:
+        state = "answers again" if is_there else "does not answer"
+        refused = "" if is_there or self.callers.admits_without_store() else ": requests are refused"  # fmt: skip
+        self._say(f"The store {self._store_name} {state}{refused}.")
 
     def finish(self, report: Report) -> None:
         """Handles the end of a request."""
@@ -188,6 +214,18 @@ class Gateway:
         """What is kept of a request's turns: what the configuration says, or less if the client requests that."""
         usual = self.config.server.remember
         return usual if usual == "off" or report.keeps is None else report.keeps
+
+    def expected(self, request: ClientRequest, caller: Caller) -> Expected:
+        """What a request will probably use, at the first of its candidates."""
+        usage = request.expected_usage()
+        tokens = float(usage.total_tokens or 0)
+        if caller.budget is None:
+            return Expected(tokens)
+        try:
+            target = self.routes.route(request.name).candidates[0].target
+        except InnervoiceError:  # it is refused in a moment
+            return Expected(tokens)
+        return Expected(tokens, cost_of(target.provider, target.model, usage) or 0.0)
 
     # ---- upstreams -----------------------------------------------------------------------------
 

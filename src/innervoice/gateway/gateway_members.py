@@ -13,6 +13,7 @@ prompt to one machine. So all requests of a conversation have the same key, and 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,7 @@ __all__ = [
     "passed_back",
     "passed_on",
     "shown_to_client",
+    "trace_of",
     "with_marked_errors",
     "with_members",
 ]
@@ -159,8 +161,20 @@ _IN_BODY = (("additionalModelRequestFields", "anthropic_beta"), ("anthropic_beta
 _BYTES_ONLY = ("anthropic-version",)
 """Forwarded where the client's body is forwarded: the version decides what the body may contain."""
 
+_TRACE = ("traceparent", "tracestate")
+"""The trace that a request belongs to (W3C Trace Context); every upstream gets it."""
+_TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}"
+)
+
 _BACK = frozenset({"request-id", "x-request-id", "retry-after", "openai-processing-ms"})
 _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
+
+
+def trace_of(headers: Mapping[str, str]) -> str:
+    """The client's trace and span; empty if it sends none that is valid."""
+    trace = headers.get(_TRACE[0], "")
+    return trace if _TRACEPARENT.fullmatch(trace) else ""
 
 
 def asked_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, ...]:
@@ -190,9 +204,11 @@ def passed_on(
     headers: Mapping[str, str], target: Target, betas: Sequence[str], *, is_bytes: bool
 ) -> dict[str, str]:
     """The client's headers that go to an upstream, and the flags that the upstream knows."""
+    passed = {name: headers[name] for name in _TRACE if trace_of(headers) and name in headers}
     if not _has_headers(target):
-        return {}
-    passed = {_BETA_HEADER: ",".join(betas)} if betas else {}
+        return passed
+    if betas:
+        passed[_BETA_HEADER] = ",".join(betas)
     if is_bytes:
         passed |= {name: headers[name] for name in _BYTES_ONLY if name in headers}
     return passed

@@ -32,6 +32,8 @@ class Incoming:
             (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         )
         self.query: str = scope.get("query_string", b"").decode("latin-1")
+        self.version: str = scope.get("http_version", "")
+        self.hosts = sum(name.lower() == b"host" for name, _ in scope["headers"])
         self.headers = {
             name.decode("latin-1").lower(): value.decode("latin-1")
             for name, value in scope["headers"]
@@ -39,19 +41,23 @@ class Incoming:
         self.receive = receive
         self.send = send
 
+    def check_hosts(self) -> None:
+        """Raises `Refused` for a request of HTTP/1.1 without a host header, or with several: servers on the way may disagree about where it goes."""
+        if self.hosts > 1 or (self.version == "1.1" and not self.hosts):
+            text = f"expected one host header, got {self.hosts or 'none'}"
+            raise Refused(Refusal(text=text))
+
     async def body(self, limits: Limits) -> bytes:
         """The body; raises `Refused` for one that is too slow. One that is too large is read up to the limit, and refused where it is used."""
-        message = await self.receive()
-        if not message.get("more_body"):
-            return bytes(message.get("body", b""))
-        body = bytearray(message.get("body", b""))
+        body = bytearray()
         try:
             async with asyncio.timeout(limits.body_seconds):
-                while message.get("more_body"):
+                while len(body) <= limits.body_bytes:
                     message = await self.receive()
+                    if not message.get("more_body"):
+                        last = message.get("body", b"")
+                        return bytes(body + last) if body else bytes(last)
                     body += message.get("body", b"")
-                    if len(body) > limits.body_bytes:
-                        break
         except TimeoutError:
             text = f"the body did not arrive within {limits.body_seconds:g} s"
             raise Refused(Refusal(text=text, status=408)) from None

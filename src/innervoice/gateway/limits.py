@@ -74,6 +74,8 @@ class Limits:
     """Callers' keys that are remembered."""
     unknown_callers: int = 1_000
     """Wrong keys that are remembered, so that they need no look-up."""
+    reserved_tokens: int = 4096
+    """Tokens of the answer that are reserved for a request in progress of a caller with a limit on tokens or money, unless the request allows fewer."""
     counters: int = 50_000
     """Counters of quotas."""
 

@@ -1,11 +1,13 @@
 """The limits of callers: requests and tokens per minute, concurrent answers, and a budget.
 
-One call of the store at the start of a request reads and counts, one at its end adds what it used. So a request that starts within its
-limits runs to its end, and several concurrent ones may exceed a limit on tokens or money by what they use together.
+One call of the store at the start of a request reads and counts, one at its end adds what it used. Tokens and money are reserved while a
+request is in progress, by an estimate: concurrent requests cannot use a limit several times. A request does not count against itself, so
+one that is larger than a limit is served as the only one.
 
-A rate is measured over the last sixty seconds: the count of this minute, and that of the previous one in proportion to the part that still counts.
+A rate is measured over the last sixty seconds, in counters of one second and of ten.
 
-Concurrent answers are counted in this minute and the next, and renewed once a minute: the counts of a crashed process are gone after two.
+What is in progress (answers, reserved tokens and money) is counted in this minute and the next, and renewed once a minute: the counts of a
+crashed process are gone after two.
 """
 
 from __future__ import annotations
@@ -13,16 +15,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
+from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import ANYBODY, Caller, Period
-from innervoice.gateway.errors import budget_spent, too_many_in_a_minute, too_many_streams
+from innervoice.gateway.errors import (
+    budget_reserved,
+    budget_spent,
+    too_many_in_a_minute,
+    too_many_streams,
+)
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.memory.store_calls import SlowStoreError, StoreCalls
@@ -31,20 +39,20 @@ from innervoice.pricing import cost
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = [
+    "Expected",
     "PeriodOfTime",
     "Quotas",
     "SharedCounts",
     "Sums",
     "Underway",
+    "Window",
+    "cost_of",
     "period_at",
-    "seconds_until",
 ]
 
 _MINUTE = 60.0
 _KEPT = 4 * _MINUTE
 """How long a counter of a minute is kept: it is read in the next one, and clocks differ."""
-_ROOM = 0.001
-"""A rate must be below its limit, by any amount: then one more request does not exceed the limit in any minute."""
 _LATER = 86_400.0
 _EVER = 100 * 366 * 86_400.0
 
@@ -72,15 +80,56 @@ def period_at(period: Period, now: float) -> PeriodOfTime:
             return PeriodOfTime("total", None)
 
 
-def seconds_until(before: float, current: float, elapsed: float, room: float) -> float:
-    """The seconds until a rate has fallen to `room`, if nothing is added.
+class Window:
+    """The counters of the sixty seconds before a moment, and of the second of that moment.
 
-    `before` and `current` are the counts of the previous minute and of this one, of which `elapsed` seconds have passed.
+    Older tens of seconds that are in it only in part are read second by second, the others at once: sixteen counters instead of sixty-one.
     """
-    if current <= room:
-        over = before * (1 - elapsed / _MINUTE) + current - room
-        return over / before * _MINUTE if over > 0 else 0.0
-    return _MINUTE - elapsed + _MINUTE * (1 - room / current)
+
+    def __init__(self, prefix: str, now: float) -> None:
+        self._prefix, self._now = prefix, now
+        self._second = int(now)
+
+    @property
+    def added(self) -> tuple[str, str]:
+        """The counters that grow at this moment."""
+        return f"{self._prefix}/s{self._second}", f"{self._prefix}/t{self._second // 10}"
+
+    @property
+    def read(self) -> list[str]:
+        """The counters whose sum is what the window has."""
+        oldest, ten = self._second - 60, self._second // 10
+        seconds = (f"{self._prefix}/s{second}" for second in range(oldest, (ten - 5) * 10))
+        return [*seconds, *(f"{self._prefix}/t{number}" for number in range(ten - 5, ten + 1))]
+
+    @property
+    def seconds(self) -> list[str]:
+        """The counters of its seconds, the oldest first."""
+        return [f"{self._prefix}/s{self._second - age}" for age in range(60, -1, -1)]
+
+    def total(self, sums: Mapping[str, float]) -> float:
+        """What the window has."""
+        return sum(sums[name] for name in self.read)
+
+    def wait(self, sums: Mapping[str, float], room: float) -> float:
+        """The seconds until the window has at most `room`, if nothing is added; `sums` has the counters of its seconds."""
+        total = sum(sums[name] for name in self.seconds)
+        for age, name in zip(range(60, -1, -1), self.seconds, strict=True):
+            if total <= room:
+                break
+            total -= sums[name]
+            left = self._second - age + 61 - self._now
+            if total <= room:
+                return left
+        return 0.0
+
+
+class Expected(NamedTuple):
+    """What a request will probably use."""
+
+    tokens: float
+    cost: float = 0.0
+    """In US dollars; 0 if the price is unknown."""
 
 
 @dataclass(slots=True, eq=False)
@@ -88,8 +137,10 @@ class Underway:
     """A request that has begun."""
 
     caller: Caller
+    amounts: dict[str, float] = field(default_factory=dict)
+    """What it counts for as long as it is in progress: streams, reserved tokens, reserved money."""
     counted_until: int = 0
-    """The last minute in which it is counted as a concurrent answer; 0 if it is not."""
+    """The last minute in which it is counted so; 0 if it is not."""
 
 
 class Quotas:
@@ -103,8 +154,13 @@ class Quotas:
         self._counted: set[Underway] = set()
         self._renewing: asyncio.Task[None] | None = None
 
-    async def begin(self, caller: Caller, report: Report) -> Underway | None:
-        """Counts a request; raises `Refused` if a limit is reached. None for a caller without limits."""
+    async def begin(
+        self, caller: Caller, report: Report, expected: Callable[[], Expected]
+    ) -> Underway | None:
+        """Counts a request; raises `Refused` if a limit is reached. None for a caller without limits.
+
+        `expected` says what it will probably use; it is called only if a limit needs that.
+        """
         if caller is ANYBODY:
             return None
         most = self.streams_per_key if caller.streams is None else caller.streams
@@ -116,6 +172,7 @@ class Quotas:
         underway = Underway(caller)
         if caller.is_counted:
             report.needs_usage = caller.tpm is not None or caller.budget is not None
+            underway.amounts = _reserved(caller, expected() if report.needs_usage else Expected(0))
             try:
                 await self._count(underway, report)
             except BaseException:
@@ -129,9 +186,9 @@ class Quotas:
         self._close(underway)
         if not caller.is_counted:
             return
-        amounts = self._streams_back(underway, now)
+        amounts = self._given_back(underway, now)
         if caller.tpm is not None and (tokens := _tokens(report)):
-            amounts[_name(caller, "tokens", _minute(now))] = tokens
+            amounts |= dict.fromkeys(_window(caller, "tokens", now).added, tokens)
         if amounts:
             await self._add(amounts, _KEPT, report)
         if caller.budget is not None:
@@ -146,53 +203,33 @@ class Quotas:
     async def _count(self, underway: Underway, report: Report) -> None:
         caller, now = underway.caller, self.now()
         minute = _minute(now)
-        added: dict[str, float] = {}
+        added: dict[str, float] = {
+            _name(caller, kind, minute + ahead): amount
+            for kind, amount in underway.amounts.items()
+            for ahead in (0, 1)
+        }
         read: list[str] = []
-        if caller.streams is not None:
-            added |= dict.fromkeys((_name(caller, "streams", minute + n) for n in (0, 1)), 1)
         if caller.rpm is not None:
-            added[_name(caller, "requests", minute)] = 1
-            read.append(_name(caller, "requests", minute - 1))
+            window = _window(caller, "requests", now)
+            added |= dict.fromkeys(window.added, 1)
+            read += window.read
         if caller.tpm is not None:
-            read += [_name(caller, "tokens", minute - n) for n in (0, 1)]
+            read += _window(caller, "tokens", now).read
         if caller.budget is not None:
             read.append(_name(caller, "cost", period_at(caller.budget.period, now).name))
         sums = await self._add({**dict.fromkeys(read, 0), **added}, _KEPT, report)
-        refusal = self._refusal(caller, sums, now, report)
-        if refusal is not None:
+        if (limit := _reached(underway, sums, now)) is not None:
             # A refused request does not count: a client that retries again and again must succeed eventually.
-            if added:
-                await self._add({name: -amount for name, amount in added.items()}, _KEPT, report)
-            raise Refused(refusal)
-        if caller.streams is not None:
+            back = {name: -amount for name, amount in added.items()}
+            seconds = _window(caller, limit, now).seconds if limit in _RATES else []
+            sums |= await self._add({**dict.fromkeys(seconds, 0), **back}, _KEPT, report)
+            report.limited = limit
+            raise Refused(_refusal(underway, limit, sums, now, report.dialect))
+        if underway.amounts:
             underway.counted_until = minute + 1
             self._counted.add(underway)
             if self._renewing is None or self._renewing.done():
                 self._renewing = asyncio.get_running_loop().create_task(self._renew())
-
-    def _refusal(
-        self, caller: Caller, sums: dict[str, float], now: float, report: Report
-    ) -> Refusal | None:
-        """Why a request is refused, given the counts that include it; None if it is not."""
-        minute, elapsed = _minute(now), now % _MINUTE
-        if caller.budget is not None:
-            period = period_at(caller.budget.period, now)
-            if sums[_name(caller, "cost", period.name)] >= caller.budget.amount:
-                report.limited = "budget"
-                return _spent(caller, period, now, report.dialect)
-        if caller.streams is not None and sums[_name(caller, "streams", minute)] > caller.streams:
-            report.limited = "streams"
-            return too_many_streams(caller.streams)
-        for kind, most, amount in (("requests", caller.rpm, 1), ("tokens", caller.tpm, 0)):
-            if most is None:
-                continue
-            before = sums[_name(caller, kind, minute - 1)]
-            current = sums[_name(caller, kind, minute)] - amount
-            wait = seconds_until(before, current, elapsed, most - _ROOM)
-            if wait > 0:
-                report.limited = kind
-                return too_many_in_a_minute(kind, most, wait, report.dialect)
-        return None
 
     # ---- answers under way -----------------------------------------------------------------------
 
@@ -203,25 +240,30 @@ class Quotas:
             del self._open[counter]
         self._counted.discard(underway)
 
-    def _streams_back(self, underway: Underway, now: float) -> dict[str, float]:
+    def _given_back(self, underway: Underway, now: float) -> dict[str, float]:
         minutes = range(_minute(now), underway.counted_until + 1)
-        return {_name(underway.caller, "streams", minute): -1.0 for minute in minutes}
+        return {
+            _name(underway.caller, kind, minute): -amount
+            for kind, amount in underway.amounts.items()
+            for minute in minutes
+        }
 
     async def _renew(self) -> None:
-        """Counts the concurrent answers in the following minutes, as long as there are any."""
+        """Counts what is in progress in the following minutes, as long as there is anything."""
         while self._counted:
             now = self.now()
             await asyncio.sleep(_MINUTE - now % _MINUTE)
             await self.renew()
 
     async def renew(self) -> None:
-        """Counts each concurrent answer in this minute and the next, where it is not counted yet."""
+        """Counts what is in progress in this minute and the next, where it is not counted yet."""
         minute = _minute(self.now())
         amounts: dict[str, float] = {}
         for underway in self._counted:
             for ahead in range(max(minute, underway.counted_until + 1), minute + 2):
-                name = _name(underway.caller, "streams", ahead)
-                amounts[name] = amounts.get(name, 0) + 1
+                for kind, amount in underway.amounts.items():
+                    name = _name(underway.caller, kind, ahead)
+                    amounts[name] = amounts.get(name, 0) + amount
             underway.counted_until = max(underway.counted_until, minute + 1)
         if amounts:
             await self._counts.add(amounts, _KEPT)
@@ -253,6 +295,69 @@ def _name(caller: Caller, kind: str, when: int | str) -> str:
     return f"callers/{caller.id}/{kind}/{when}"
 
 
+def _window(caller: Caller, kind: str, now: float) -> Window:
+    return Window(f"callers/{caller.id}/{kind}", now)
+
+
+def _reserved(caller: Caller, expected: Expected) -> dict[str, float]:
+    """What a request counts for while it is in progress, by the limits of its caller."""
+    amounts: dict[str, float] = {}
+    if caller.streams is not None:
+        amounts["streams"] = 1
+    if caller.tpm is not None:
+        amounts["reserved-tokens"] = expected.tokens
+    if caller.budget is not None:
+        amounts["reserved-cost"] = expected.cost
+    return {kind: amount for kind, amount in amounts.items() if amount}
+
+
+_RATES = ("requests", "tokens")
+
+
+def _reached(underway: Underway, sums: Mapping[str, float], now: float) -> str | None:
+    """The limit that a request has reached, given the counts that include it; None if there is none."""
+    caller = underway.caller
+    if caller.budget is not None:
+        spent = sums[_name(caller, "cost", period_at(caller.budget.period, now).name)]
+        if spent + _others(underway, "reserved-cost", sums, now) >= caller.budget.amount:
+            return "budget"
+    if caller.streams is not None and _others(underway, "streams", sums, now) >= caller.streams:
+        return "streams"
+    if caller.rpm is not None and _window(caller, "requests", now).total(sums) > caller.rpm:
+        return "requests"
+    if caller.tpm is not None:
+        tokens = _window(caller, "tokens", now).total(sums)
+        if tokens + _others(underway, "reserved-tokens", sums, now) >= caller.tpm:
+            return "tokens"
+    return None
+
+
+def _others(underway: Underway, kind: str, sums: Mapping[str, float], now: float) -> float:
+    """What other requests in progress count for."""
+    amount = underway.amounts.get(kind)
+    return sums[_name(underway.caller, kind, _minute(now))] - amount if amount else 0.0
+
+
+def _refusal(
+    underway: Underway, limit: str, sums: Mapping[str, float], now: float, dialect: str
+) -> Refusal:
+    """Why a request is refused; `sums` has the counts without it, for a rate second by second."""
+    caller = underway.caller
+    if limit == "streams":
+        assert caller.streams is not None
+        return too_many_streams(caller.streams)
+    if limit == "budget":
+        assert caller.budget is not None
+        period = period_at(caller.budget.period, now)
+        if sums[_name(caller, "cost", period.name)] < caller.budget.amount:
+            return budget_reserved(caller.budget.amount)
+        return _spent(caller, period, now, dialect)
+    # A rate must be below its limit, so that one more request does not exceed it; tokens by any amount.
+    most, room = (caller.rpm or 0, 1.0) if limit == "requests" else (caller.tpm or 0, 0.001)
+    wait = _window(caller, limit, now).wait(sums, most - room)
+    return too_many_in_a_minute(limit, most, wait, dialect)
+
+
 def _tokens(report: Report) -> int:
     usage = report.usage
     return (usage.input_tokens or 0) + (usage.output_tokens or 0)
@@ -262,14 +367,19 @@ def _cost(report: Report) -> float | None:
     """What a request cost in dollars; None, with a note, if that is unknown."""
     if not _tokens(report):
         return 0.0
-    try:
-        price = cost(Response(provider=report.provider, model=report.model, usage=report.usage))
-    except (UsageError, ValueError):  # genai-prices is not installed, or counts do not fit together
-        price = None
+    price = cost_of(report.provider, report.model, report.usage)
     if price is None:
         report.notes.append(Note("cost_unknown", f"{report.provider}/{report.model}"))
-        return None
-    return float(price.total)
+    return price
+
+
+def cost_of(provider: str | None, model: str, usage: Usage) -> float | None:
+    """The price of tokens at a model in dollars; None if it is unknown."""
+    try:
+        price = cost(Response(provider=provider, model=model, usage=usage))
+    except (UsageError, ValueError):  # genai-prices is not installed, or counts do not fit together
+        price = None
+    return None if price is None else float(price.total)
 
 
 def _spent(caller: Caller, period: PeriodOfTime, now: float, dialect: str) -> Refusal:

@@ -43,7 +43,8 @@ class Report:
     way: Way = "canon"
     stream: bool = False
     status: int = 0
-    """The HTTP status that the client got; 0 while there is none, 499 if it disconnected before."""
+    """The HTTP status that the client got; for an answer that failed after its beginning, the status of the failure. 0 while there is none, 499 if
+    the client disconnected before."""
     error: str | None = None
     """The type of error that the answer ended in."""
     attempts: int = 0
@@ -63,6 +64,8 @@ class Report:
     """What the client allows to be kept of the request; None: what the configuration says."""
     store: str = "ok"
     """"ok", "off", or "degraded" if the store could not be reached."""
+    trace: str = ""
+    """The trace of the client that the request belongs to: its `traceparent`."""
     caller: str = ""
     """The id of the caller's virtual key, never the key."""
     limited: str | None = None

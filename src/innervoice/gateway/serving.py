@@ -30,6 +30,7 @@ from innervoice.errors import (
 from innervoice.gateway.answers import ClientAnswer, answer_for
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
+from innervoice.gateway.errors import trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
 from innervoice.gateway.incoming import Send
@@ -121,8 +122,17 @@ class Serving:
         answer = self._stream.answer
         if not self._stream.has_begun or answer is None:
             raise error
-        self._report.error = type(error).__name__
+        self._failed(error)
         await self._stream.fail(answer.fail(_failure_of(error)))
+
+    def _failed(self, error: Exception) -> None:
+        """Reports an error after the beginning of the answer, with the status that it would have had."""
+        self._report.error = type(error).__name__
+        if isinstance(error, InnervoiceError):
+            refusal = trouble(error, self._request.endpoint.dialect, self.upstream)
+            self._report.status = refusal.status
+        elif isinstance(error, Refused):
+            self._report.status = error.refusal.status
 
     # ---- one candidate -------------------------------------------------------------------------
 
@@ -154,7 +164,7 @@ class Serving:
             is_open = not stream.has_said and not is_last and _may_go_elsewhere(error)
             if is_open or not stream.has_begun:
                 raise
-            self._report.error = type(error).__name__
+            self._failed(error)
             # A request that was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
             end = answer.fail(_failure_of(error))
@@ -221,6 +231,7 @@ class Serving:
             self._report.status = 200
             self._report.error = "Stopped"
             if self._exchange is not None:
+                self._exchange.read_received()
                 self._book(self._exchange, broken=True)
             await self._stream.fail(answer.fail(_STOPPED))
 
@@ -267,6 +278,7 @@ class Serving:
         self._report.status, self._report.error = 499, None
         if self._exchange is None or self._attempt is None:
             return
+        self._exchange.read_received()
         self._book(self._exchange, broken=True)
         self._report.attempts += self._exchange.attempts
         answer = self._stream.answer if self._stream.has_begun else None

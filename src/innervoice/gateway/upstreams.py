@@ -310,9 +310,13 @@ class GatewayExchange(Exchange):
 
     def end(self, error: Exception | None = None) -> float | None:
         """Handles the end of an answer."""
+        self.read_received()
+        return super().end(error)
+
+    def read_received(self) -> None:
+        """Reads what has been received, before a batch is full: the client has left, or the answer has to end."""
         if self._unread:
             self._read()
-        return super().end(error)
 
     def _read(self) -> bool:
         unread, self._unread = self._unread, b""

@@ -110,6 +110,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The provider that a path without a provider's name belongs to."""
     path: str
     """Behind the base URL; `{model}` and `{verb}` are filled in."""
+    bare_path: str = ""
+    """The same as some clients write it whose model's name has a provider, `{provider/model}`."""
     verbs: tuple[str, str] = ("", "")
     """What stands for `{verb}`, for whole and for streamed answers."""
     quotes_model: bool = False

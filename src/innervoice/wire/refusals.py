@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from innervoice.canon.jsontext import NestedTooDeeplyError, load_json
+from innervoice.canon.jsontext import NestedTooDeeplyError, load_finite_json
 from innervoice.canon.response import Failure
 from innervoice.canon.value import Value
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
@@ -111,7 +111,7 @@ def bounded(body: bytes, *, most: int = MOST_BYTES, deepest: int = DEEPEST) -> A
     if len(body) > most:
         raise Refused(Refusal(text="Request exceeds the maximum size", status=413))
     try:
-        value = load_json(body)
+        value = load_finite_json(body)
     except NestedTooDeeplyError:
         raise _too_deep(deepest) from None
     level = [value] if isinstance(value, (dict, list)) else []

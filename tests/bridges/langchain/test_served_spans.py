@@ -69,6 +69,14 @@ def test_an_answer():
     } == dict(span.attributes)
 
 
+def test_the_clients_trace_goes_on():
+    trace, parent = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
+    span = span_of(trace=f"00-{trace}-{parent}-01")
+
+    assert (int(trace, 16), int(parent, 16)) == (span.context.trace_id, span.parent.span_id)
+    assert span_of().parent is None
+
+
 def test_an_error():
     span = span_of(status=429, error="RateLimitError")
     assert "ERROR" == span.status.status_code.name

@@ -240,6 +240,7 @@ class ServedSpans:
         begun = int(explained["begun"] * 1e9)
         span = self._tracer.start_span(
             f"{attributes['gen_ai.operation.name']} {explained['model'] or explained['asked']}",
+            context=self._parent(explained.get("trace")),
             kind=self._trace.SpanKind.SERVER,
             attributes=attributes,
             start_time=begun,
@@ -249,3 +250,16 @@ class ServedSpans:
                 self._trace.Status(self._trace.StatusCode.ERROR, attributes["error.type"])
             )
         span.end(end_time=begun + int((explained["seconds"]["total"] or 0) * 1e9))
+
+    def _parent(self, traceparent: str | None) -> Any:
+        """The context of the client's span, so that its trace goes on; None without one."""
+        if traceparent is None:
+            return None
+        _, trace_id, span_id, flags = traceparent.split("-")
+        context = self._trace.SpanContext(
+            int(trace_id, 16),
+            int(span_id, 16),
+            is_remote=True,
+            trace_flags=self._trace.TraceFlags(int(flags, 16)),
+        )
+        return self._trace.set_span_in_context(self._trace.NonRecordingSpan(context))

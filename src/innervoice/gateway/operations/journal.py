@@ -132,6 +132,7 @@ def explain(report: Report) -> dict[str, Any]:
         "tenant": _plain(report.tenant),
         "caller": _plain(report.caller),
         "begun": report.begun,
+        "trace": report.trace or None,
         "dialect": _redacted(report.dialect),
         "asked": _redacted(report.asked),
         "provider": _redacted(report.provider),

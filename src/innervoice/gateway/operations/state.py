@@ -14,13 +14,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from secrets import token_bytes, token_hex
 from typing import NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.config.secrets import key_bytes_of, secret, text_or_secret
 from innervoice.memory.stores.store import Retention, Store
 
-__all__ = ["LOG_FOLDER", "GatewayState", "log_folder_in", "open_state", "state_folder", "store_url"]
+__all__ = [
+    "LOG_FOLDER",
+    "GatewayState",
+    "log_folder_in",
+    "open_state",
+    "public_url",
+    "state_folder",
+    "store_url",
+]
 
 _KEY_FILE = "gateway.key"
 _STORE_FILE = "gateway.db"
@@ -100,6 +109,12 @@ def store_url(server: ServerSettings, environ: Mapping[str, str], *, emulated: b
         url = text_or_secret(server.store, environ)
         return None if url == "ram" else url
     return None if emulated else f"sqlite:{state_folder(environ) / _STORE_FILE}"
+
+
+def public_url(url: str) -> str:
+    """Where a store is, without a password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if parts.netloc else url  # fmt: skip
 
 
 def _is_writable(folder: Path, notes: list[str]) -> bool:

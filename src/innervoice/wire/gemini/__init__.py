@@ -38,6 +38,7 @@ DIALECT = Dialect(
     counted_in="generateContentRequest",
     endpoints={
         "POST /models/{model}:countTokens": "count",
+        "POST /{provider/model}:countTokens": "count",
         "GET /models": "models",
         "GET /models/{model}": "model",
     },
@@ -60,6 +61,7 @@ DIALECT = Dialect(
     },
     home="gemini",
     path="/models/{model}:{verb}",
+    bare_path="/{provider/model}:{verb}",
     verbs=("generateContent", "streamGenerateContent?alt=sse"),
     key_header="x-goog-api-key",
     history="contents",
