@@ -8,6 +8,7 @@ whose response has the error.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -74,6 +75,9 @@ class StreamDecoder:
     _stored = False  # the input is a line of a file, which has one answer
     _opening: tuple[Any, str | None] = (None, None)
     _finished: Response | None = None
+
+    new_call_id: Callable[[], str] | None = None
+    """Makes the id of a call that has none; None: a number, unique in the answer."""
 
     def __init__(
         self,
@@ -306,6 +310,7 @@ class StreamDecoder:
             cumulative=host.cumulative if host else False,
             separate_reasoning=host.separate_reasoning if host else False,
             whole=self._is_whole and type(value) is dict,
+            new_call_id=self.new_call_id,
         )
         reader = self._reader = reader_of(dialect, context)
         for code in self._early_notes or ():

@@ -1,10 +1,12 @@
 """The same conversation again and again, as evals, retries and comparisons of models have it: each run gets its own reasoning back."""
 
 import asyncio
+import re
+from dataclasses import replace
 
 import pytest
 
-from gateway.harness import BEHIND, QUESTION, Client, Served
+from gateway.harness import BEHIND, QUESTION, Client, Served, Upstream
 from gateway.witness import FRONTS, Witness
 from innervoice.memory.stores.ram import RamStore
 
@@ -77,3 +79,28 @@ def test_at_once_and_on_two_machines(model, count):
     for report in on_two_machines(BEHIND[model], count):
         assert report.kept == report.restored >= 2
         assert not report.omitted
+
+
+class Nameless(Upstream):
+    """A server that gives its calls no ids."""
+
+    def reply(self, method, path, headers, body):
+        reply = super().reply(method, path, headers, body)
+        data = re.sub(rb'"id": ?"call_[^"]*", ?', b"", self.raw_answers[-1])
+        assert b'"id"' not in data
+        return replace(reply, pieces=iter([data]))
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("front", ["anthropic", "openai-chat", "openai-responses"])
+def test_calls_of_a_model_without_ids_get_their_own(front, stream):
+    """Clients keep the results of several turns apart by the ids of their calls; `call_0` in each turn would mix them up."""
+    served = Served(None, Nameless())
+    clients = [Client(served, front, BEHIND["ollama"], stream=stream) for _ in range(2)]
+    for client in clients:
+        asyncio.run(client.say(QUESTION))
+
+    ids = [call.id for one in clients for answer in one.answers for call in answer.tool_calls]
+    assert 4 == len(set(ids)) == len(ids)
+    assert all(re.fullmatch(r"call_[A-Za-z0-9_-]{22}", call_id) for call_id in ids)
+    assert {200} == set(served.upstream.statuses)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from secrets import token_urlsafe
 from types import MappingProxyType
 from typing import Any, Self
 from urllib.request import getproxies
@@ -268,6 +269,11 @@ def new_http() -> Any:
     return OverAiohttp() if getproxies().keys() & {"http", "https", "all"} else OverHttptools()
 
 
+def _new_call_id() -> str:
+    """The id of a call of a model that gives none."""
+    return f"call_{token_urlsafe(16)}"
+
+
 class GatewayExchange(Exchange):
     """An exchange whose bytes can be forwarded. On the byte path they are read in batches: no one waits for the events."""
 
@@ -296,7 +302,11 @@ class GatewayExchange(Exchange):
             self.tap.clear()
         self._unread = b""
         self.events.clear()
-        return super().started(status, headers)
+        goes_on = super().started(status, headers)
+        # Clients keep calls of several turns apart by their ids, so a number for each answer is not enough.
+        if self._decoder is not None:
+            self._decoder.new_call_id = _new_call_id
+        return goes_on
 
     def feed(self, chunk: bytes) -> bool:
         """Handles bytes of the answer; returns whether to continue reading."""

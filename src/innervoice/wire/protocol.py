@@ -8,6 +8,7 @@ unexpected type is kept in an opaque part and noted.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from innervoice.canon.events import (
@@ -47,6 +48,8 @@ class Context(Value, frozen=True, kw_only=True):
     """Whether the host counts reasoning in addition to the output, not as part of it."""
     whole: bool = False
     """Whether the answer is a single message, so that nothing continues its parts."""
+    new_call_id: Callable[[], str] | None = None
+    """Makes the id of a call that has none; None: a number, unique in the answer."""
 
 
 _LOOSE = 4096
@@ -288,6 +291,8 @@ class Reader(ABC):
         self.end_call(slot, arguments, seals=seals)
 
     def _free_id(self) -> str:
+        if self.context.new_call_id is not None:
+            return self.context.new_call_id()
         number = max(self._next_number, len(self._call_ids))
         while f"call_{number}" in self._call_ids:
             number += 1
