@@ -9,7 +9,7 @@ import pytest
 
 import innervoice as iv
 from innervoice.canon.events import Finish, PartEnd, PartStart
-from innervoice.gateway import journal
+from innervoice.gateway.operations import journal
 from innervoice.planning.encode import encode
 from innervoice.privacy import redactor, secrets
 from innervoice.show import Live, export_json, render

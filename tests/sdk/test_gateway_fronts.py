@@ -11,7 +11,8 @@ import pytest
 from innervoice.canon.jsontext import dump_json
 from innervoice.gateway.endpoints import Missing, endpoint_of, given_key
 from innervoice.gateway.errors import NO_KEY, refused, unknown_model
-from innervoice.gateway.limits import Limits, check_head, checked_body
+from innervoice.gateway.incoming import check_head, checked_body
+from innervoice.gateway.limits import Limits
 from innervoice.gateway.listings import (
     count_body,
     estimate,

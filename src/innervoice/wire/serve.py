@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
@@ -142,11 +142,30 @@ class UserContent:
 
 
 class OpenCalls:
-    """The calls of the last turn without a result, for results that have the name of their function and no id."""
+    """The calls of the last turn without a result, for results that have the name of their function and no id.
 
-    def __init__(self, calls: tuple[ToolCall, ...] = ()) -> None:
+    A turn may come as several messages: google-genai keeps one for each piece of a stream.
+    """
+
+    def __init__(self) -> None:
         self._by_name: dict[str, deque[str]] = {}
-        for call in calls:
+        self._count = 0
+        self._is_turn = False
+
+    def begin(self, *, is_turn: bool) -> None:
+        """The next message begins, of the model or of another."""
+        if is_turn and not self._is_turn:
+            self._by_name, self._count = {}, 0
+        self._is_turn = is_turn
+
+    def new_id(self) -> str:
+        """The id of a call that has none, unique in its turn."""
+        self._count += 1
+        return f"call_{self._count - 1}"
+
+    def end(self, message: Message) -> None:
+        """The message was read; if it is of the model, its calls are open."""
+        for call in message.tool_calls if self._is_turn else ():
             self._by_name.setdefault(call.name, deque()).append(call.id)
 
     def take(self, name: Any) -> str | None:

@@ -62,9 +62,9 @@ def read_request(body: dict[str, Any]) -> Request:
     messages: list[Message] = []
     calls = OpenCalls()
     for content in checked_messages(_contents(body.get("contents")), "contents"):
+        calls.begin(is_turn=content.get("role") == "model")
         messages.append(_content(content, calls))
-        if messages[-1].role == "assistant":
-            calls = OpenCalls(messages[-1].tool_calls)
+        calls.end(messages[-1])
     config = dict(as_dict(body.get("generationConfig")))
     options: dict[str, Any] = {
         "max_tokens": config.pop("maxOutputTokens", None),
@@ -171,7 +171,7 @@ def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
     beside = without(content, "role", "parts")
     if content.get("role") == "model":
         answer = {"candidates": [{"content": content, "finishReason": "STOP"}]}
-        return assistant_turn(GeminiReader(Context()), answer, beside)
+        return assistant_turn(GeminiReader(Context(new_call_id=calls.new_id)), answer, beside)
     held = content.get("parts")
     parts: list[Part] = []
     for part in held if isinstance(held, list) else [held] if held else []:

@@ -50,9 +50,9 @@ def read_request(body: dict[str, Any]) -> Request:
     messages: list[Message] = []
     calls = OpenCalls()
     for message in checked_messages(body.get("messages"), "messages"):
+        calls.begin(is_turn=message.get("role") == "assistant")
         messages.append(_message(message, calls))
-        if messages[-1].role == "assistant":
-            calls = OpenCalls(messages[-1].tool_calls)
+        calls.end(messages[-1])
     options = dict(as_dict(body.get("options")))
     known: dict[str, Any] = {
         "max_tokens": options.pop("num_predict", None),
