@@ -257,3 +257,29 @@ def test_a_mistake_of_ours_is_told(monkeypatch):
     assert (reply.status, reply.json["error"]["type"]) == (500, "api_error")
     assert served.ask("GET", f"/v1/explain/{reply.headers['x-innervoice-id']}").status == 200
     assert served.reports[-1].error == "ZeroDivisionError"
+
+
+NEW_MEMBERS = {
+    "at the top": ("anthropic", {"brand_new": {"a": 1}}),
+    "beside a setting": ("anthropic", {"thinking": {"type": "adaptive", "block_binding": "strict", "display": "summarized"}}),
+    "in a setting": ("anthropic", {"thinking": {"type": "adaptive", "brand_new": 1}}),
+    "of Responses": ("openai-responses", {"brand_new": {"a": 1}}),
+    "in the reasoning of Responses": ("openai-responses", {"reasoning": {"effort": "high", "brand_new": 1}}),
+    "of Gemini": ("gemini", {"brandNew": {"a": 1}}),
+    "in the thoughts of Gemini": ("gemini", {"generationConfig": {"thinkingConfig": {"thinkingLevel": "high", "brandNew": 1}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", NEW_MEMBERS)
+def test_the_provider_judges_members_of_its_own_api(case):
+    """A member may be newer than this gateway: the client's bytes go on, and the provider's word comes back."""
+    dialect, members = NEW_MEMBERS[case]
+    served = Served()
+    path, body = body_of(dialect, BEHIND[dialect], [iv.user("hi")], max_tokens=4000)
+    body = {**body, **members}
+    reply = asyncio.run(served.call("POST", path, body))
+
+    sent = served.upstream.requests[-1]
+    assert {**body, "model": sent.get("model")} == {**sent, "model": sent.get("model")}
+    assert served.reports[-1].way == "bytes"
+    assert reply.status == served.upstream.statuses[-1]

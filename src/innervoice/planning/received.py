@@ -91,7 +91,7 @@ class _ReceivedFitter:
             request, extra = self._counted(request, extra)
         if self._dialect.claude_only and not is_claude(target.row):
             extra = self._without_claude(extra)
-        if is_strict(target):
+        if self._refuses_others:
             extra = self._known_members(extra)
         if extra is not request.extra:
             request = request.replace(extra=ReceivedMembers(target.dialect, extra))
@@ -99,6 +99,13 @@ class _ReceivedFitter:
         return Received(
             request.replace(tools=tools) if tools != request.tools else request, spelling
         )
+
+    @property
+    def _refuses_others(self) -> bool:
+        """Whether the host refuses members that it does not have. The provider whose API it is judges new members itself: it may have them."""
+        host = self._target.host
+        is_maker = host is not None and host.id == self._dialect.home
+        return is_strict(self._target) and (self._dialect.is_extended or not is_maker)
 
     def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
         """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
@@ -123,7 +130,7 @@ class _ReceivedFitter:
                 yield tool.as_function()
             elif (
                 tool.own is not None
-                and is_strict(self._target)
+                and self._refuses_others
                 and refuses({"tools": [tool.own]}, {}, self._target)
             ):
                 self._drop(tool)

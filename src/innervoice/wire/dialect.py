@@ -108,6 +108,8 @@ class Dialect(Value, frozen=True, kw_only=True):
 
     home: str
     """The provider that a path without a provider's name belongs to."""
+    is_extended: bool = False
+    """Whether other hosts add members of their own, so that a member which its home does not know was made for another host."""
     path: str
     """Behind the base URL; `{model}` and `{verb}` are filled in."""
     bare_path: str = ""

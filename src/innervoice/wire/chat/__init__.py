@@ -60,6 +60,7 @@ DIALECT = Dialect(
     format_members=frozenset({"name", "description", "strict"}),
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
+    is_extended=True,
     path="/chat/completions",
     closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
