@@ -85,7 +85,7 @@ def test_a_client_of_each_api_is_answered_and_leaves_nothing_behind(machine, cli
     assert "15 * 23 = 345." in told["answer"]
     assert (["--own", "a b"], "typed") == (told["arguments"][-2:], told["stdin"])
     lines = done.stderr.splitlines()
-    assert [f"innervoice: 1 request: {MODEL} (1)", "innervoice: reasoning: 0 kept, 0 omitted"] == lines[:2]  # fmt: skip
+    assert [f"innervoice: 1 request: {MODEL} (1)", "innervoice: reasoning: 1 thought received, kept for the next turn"] == lines[:2]  # fmt: skip
     assert lines[2].startswith("innervoice: tokens: ")
     assert 3 == len(lines)
     assert before == machine.snapshot()
@@ -170,11 +170,13 @@ def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
         "usage": usage,
     }
     summary.request(Report(id="one", status=200, kept=3, carried=1, restored=2, **facts))
-    summary.request(Report(id="two", status=200, kept=2, omitted=1, rules=("H7",), **facts))
+    summary.request(
+        Report(id="two", status=200, kept=2, omitted=1, received=2, rules=("H7",), **facts)
+    )
 
     assert [
         "2 requests: openai/m (2)",
-        "reasoning: 5 kept (1 carried, 2 restored), 1 omitted (H7)",
+        "reasoning: 2 thoughts received, kept for the next turn; of the history 5 kept (1 carried, 2 restored), 1 omitted (H7)",
         "tokens: 2,000 in 20 out (8 thought) about $0.0250",
         "requests with problems: two; run with --report FILE to get the details",
     ] == list(summary.lines())
@@ -244,7 +246,7 @@ def test_a_gateway_that_runs_already(machine):
 
     assert 200 == json.loads(done.stdout)["status"]
     assert f"innervoice: 1 request, those of other clients of {url} included\n" in done.stderr
-    assert "innervoice: reasoning: 0 kept, 0 omitted\n" in done.stderr
+    assert "innervoice: reasoning: 1 thought received, kept for the next turn\n" in done.stderr
     assert f"GET {url}/v1/explain/ID" in done.stderr
 
 
