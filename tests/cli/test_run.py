@@ -347,6 +347,66 @@ def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
     assert "" not in given
 
 
+HOSTILE = {
+    "claude": ("settings.json with ANTHROPIC_BASE_URL and models in env", {"arguments": ["--settings", "{folder}/settings-with-model.json"]}),
+    "gemini": ("a folder that is not trusted", {"variables": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}),
+    "qwen": ("settings.json with model.name and a base URL", {"arguments": ["--model", "a/b", "--openai-base-url", "http://127.0.0.1:1/v1"]}),
+    "aider": (".aider.conf.yml with openai-api-base and model, .env with OPENAI_API_BASE",
+              {"arguments": ["--openai-api-base", "http://127.0.0.1:1/v1", "--env-file", "{folder}/aider.env", "--model", "openai/a/b"]}),
+}  # fmt: skip
+"""Client -> what its user may have configured, and ours at a level that wins."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_users_own_configuration_does_not_win(tmp_path, name):
+    _, ours = HOSTILE[name]
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, "a/b")
+    client = clients()[name]
+    client.write_files(target)
+    arguments, variables = client.command(target), client.environment(target, {})
+    pairs = ours.get("arguments", [])
+    for option, value in zip(pairs[::2], pairs[1::2], strict=True):
+        last = len(arguments) - 1 - arguments[::-1].index(option)
+        assert target.fill(value) == arguments[last + 1]
+    assert ours.get("variables", {}).items() <= variables.items()
+
+
+def test_claude_code_gets_variables_in_settings_that_win(tmp_path):
+    """What stands in `env` of a settings.json wins over the environment."""
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, "a/b")
+    clients()["claude"].write_files(target)
+    names = ("ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL")  # fmt: skip
+    plain, with_model = (
+        json.loads((tmp_path / name).read_text())["env"]
+        for name in ("settings.json", "settings-with-model.json")
+    )
+
+    for env in (plain, with_model):
+        assert (target.url, "the-key") == (env["ANTHROPIC_BASE_URL"], env["ANTHROPIC_AUTH_TOKEN"])
+        assert not {env[name] for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK")} - {""}
+    assert {"a/b"} == {with_model[name] for name in names}
+    assert not set(names) & plain.keys()
+
+
+def test_opencode_gets_its_provider_enabled_at_the_last_level(tmp_path):
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, 'a/"b"')
+    row = clients()["opencode"]
+    row.write_files(target)
+    content = json.loads(row.environment(target, {})["OPENCODE_CONFIG_CONTENT"])
+    file = json.loads((tmp_path / "opencode.json").read_text())
+
+    for config in (content, file):
+        assert (["innervoice"], []) == (config["enabled_providers"], config["disabled_providers"])
+        assert 'innervoice/a/"b"' == config["model"] == config["small_model"]
+
+
+def test_every_client_can_be_configured_by_hand():
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+    table = page.partition("To configure a client yourself:")[2].partition("\n\nBase URLs")[0]
+
+    assert [] == [one.name for one in clients().values() if f"\n| {one.name} |" not in table]
+
+
 # ---- what can be viewed --------------------------------------------------------------------------
 
 
