@@ -85,7 +85,7 @@ def test_a_client_of_each_api_is_answered_and_leaves_nothing_behind(machine, cli
     assert "15 * 23 = 345." in told["answer"]
     assert (["--own", "a b"], "typed") == (told["arguments"][-2:], told["stdin"])
     lines = done.stderr.splitlines()
-    assert [f"innervoice: 1 request: {MODEL} (1)", "innervoice: reasoning: 0 kept, 0 omitted"] == lines[:2]  # fmt: skip
+    assert [f"innervoice: 1 request: {MODEL} (1)", "innervoice: reasoning: 1 thought received, kept for the next turn"] == lines[:2]  # fmt: skip
     assert lines[2].startswith("innervoice: tokens: ")
     assert 3 == len(lines)
     assert before == machine.snapshot()
@@ -170,11 +170,13 @@ def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
         "usage": usage,
     }
     summary.request(Report(id="one", status=200, kept=3, carried=1, restored=2, **facts))
-    summary.request(Report(id="two", status=200, kept=2, omitted=1, rules=("H7",), **facts))
+    summary.request(
+        Report(id="two", status=200, kept=2, omitted=1, received=2, rules=("H7",), **facts)
+    )
 
     assert [
         "2 requests: openai/m (2)",
-        "reasoning: 5 kept (1 carried, 2 restored), 1 omitted (H7)",
+        "reasoning: 2 thoughts received, kept for the next turn; of the history 5 kept (1 carried, 2 restored), 1 omitted (H7)",
         "tokens: 2,000 in 20 out (8 thought) about $0.0250",
         "requests with problems: two; run with --report FILE to get the details",
     ] == list(summary.lines())
@@ -244,7 +246,7 @@ def test_a_gateway_that_runs_already(machine):
 
     assert 200 == json.loads(done.stdout)["status"]
     assert f"innervoice: 1 request, those of other clients of {url} included\n" in done.stderr
-    assert "innervoice: reasoning: 0 kept, 0 omitted\n" in done.stderr
+    assert "innervoice: reasoning: 1 thought received, kept for the next turn\n" in done.stderr
     assert f"GET {url}/v1/explain/ID" in done.stderr
 
 
@@ -343,6 +345,66 @@ def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
     given = (*client.command(target), *client.environment(target, {}).values())
 
     assert "" not in given
+
+
+HOSTILE = {
+    "claude": ("settings.json with ANTHROPIC_BASE_URL and models in env", {"arguments": ["--settings", "{folder}/settings-with-model.json"]}),
+    "gemini": ("a folder that is not trusted", {"variables": {"GEMINI_CLI_TRUST_WORKSPACE": "true"}}),
+    "qwen": ("settings.json with model.name and a base URL", {"arguments": ["--model", "a/b", "--openai-base-url", "http://127.0.0.1:1/v1"]}),
+    "aider": (".aider.conf.yml with openai-api-base and model, .env with OPENAI_API_BASE",
+              {"arguments": ["--openai-api-base", "http://127.0.0.1:1/v1", "--env-file", "{folder}/aider.env", "--model", "openai/a/b"]}),
+}  # fmt: skip
+"""Client -> what its user may have configured, and ours at a level that wins."""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_the_users_own_configuration_does_not_win(tmp_path, name):
+    _, ours = HOSTILE[name]
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, "a/b")
+    client = clients()[name]
+    client.write_files(target)
+    arguments, variables = client.command(target), client.environment(target, {})
+    pairs = ours.get("arguments", [])
+    for option, value in zip(pairs[::2], pairs[1::2], strict=True):
+        last = len(arguments) - 1 - arguments[::-1].index(option)
+        assert target.fill(value) == arguments[last + 1]
+    assert ours.get("variables", {}).items() <= variables.items()
+
+
+def test_claude_code_gets_variables_in_settings_that_win(tmp_path):
+    """What stands in `env` of a settings.json wins over the environment."""
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, "a/b")
+    clients()["claude"].write_files(target)
+    names = ("ANTHROPIC_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL")  # fmt: skip
+    plain, with_model = (
+        json.loads((tmp_path / name).read_text())["env"]
+        for name in ("settings.json", "settings-with-model.json")
+    )
+
+    for env in (plain, with_model):
+        assert (target.url, "the-key") == (env["ANTHROPIC_BASE_URL"], env["ANTHROPIC_AUTH_TOKEN"])
+        assert not {env[name] for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_USE_BEDROCK")} - {""}
+    assert {"a/b"} == {with_model[name] for name in names}
+    assert not set(names) & plain.keys()
+
+
+def test_opencode_gets_its_provider_enabled_at_the_last_level(tmp_path):
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, 'a/"b"')
+    row = clients()["opencode"]
+    row.write_files(target)
+    content = json.loads(row.environment(target, {})["OPENCODE_CONFIG_CONTENT"])
+    file = json.loads((tmp_path / "opencode.json").read_text())
+
+    for config in (content, file):
+        assert (["innervoice"], []) == (config["enabled_providers"], config["disabled_providers"])
+        assert 'innervoice/a/"b"' == config["model"] == config["small_model"]
+
+
+def test_every_client_can_be_configured_by_hand():
+    page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+    table = page.partition("To configure a client yourself:")[2].partition("\n\nBase URLs")[0]
+
+    assert [] == [one.name for one in clients().values() if f"\n| {one.name} |" not in table]
 
 
 # ---- what can be viewed --------------------------------------------------------------------------

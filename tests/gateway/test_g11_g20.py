@@ -497,3 +497,24 @@ def test_g20_a_damaged_signature_that_nobody_knows(model, damage, tries):
     assert tries == served.upstream.statuses
     assert len(seals(served.upstream.requests[-1])) == 2
     assert noted(served.reports[-1]) & {"thinking_omitted", "recovered_after_refusal"}
+
+
+UPSTREAMS_OF_A_CUT = ["anthropic/claude-opus-5-5", "anthropic/claude-sonnet-4-5", "openai/gpt-5.6", "gemini/gemini-3.5-flash", "deepseek/deepseek-v4-pro"]  # fmt: skip
+
+
+@pytest.mark.parametrize("model", UPSTREAMS_OF_A_CUT)
+def test_a_cut_stream_is_continued_from_its_reasoning(model):
+    """Codex repeats a request after a cut with the items that it has: the last one may be the reasoning alone.
+
+    Seen failing: 400, prefill_refused.
+    """
+    served = Served()
+    question = {"role": "user", "content": "What is 15 * 23?"}
+    asked = {"model": model, "store": False, "include": ["reasoning.encrypted_content"], "reasoning": {"effort": "high", "summary": "auto"}}  # fmt: skip
+    first = served.ask("POST", "/v1/responses", {**asked, "input": [question]})
+    items = [item for item in first.json["output"] if item["type"] == "reasoning"]
+    assert items
+    reply = served.ask("POST", "/v1/responses", {**asked, "input": [question, *items]})
+
+    assert 200 == reply.status, reply.body
+    assert "345" in reply.body.decode()

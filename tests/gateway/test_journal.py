@@ -140,7 +140,7 @@ def test_explained():
         "status": 200,
         "error": None,
         "attempts": 1,
-        "reasoning": {"kept": 3, "carried": 0, "restored": 2, "omitted": 1, "rules": ["H2"], "store": "ok"},
+        "reasoning": {"kept": 3, "carried": 0, "restored": 2, "omitted": 1, "received": 0, "rules": ["H2"], "store": "ok"},
         "plan": [],
         "notes": [
             {"code": "effort_clamped", "text": SENTENCES["effort_clamped"], "detail": "sent high", "count": 1},

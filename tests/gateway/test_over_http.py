@@ -1,15 +1,18 @@
 """A gateway at a real port: what comes over the wire, and what does not."""
 
+import asyncio
 import http.client
 import json
 import socket
-from contextlib import closing
+import threading
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 
 import pytest
 
 from gateway.harness import Served, Upstream
 from innervoice.gateway.in_thread import GatewayInThread
+from innervoice.gateway.upstreams import new_http
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 QUESTION = {
@@ -117,3 +120,44 @@ def test_a_trace_that_is_none_ends_here(gateway, trace):
 
     assert not {"traceparent", "tracestate"} & sent
     assert "" == gateway.served.reports[-1].trace
+
+
+@contextmanager
+def upstream_that_sends(body, length):
+    """The base URL of a server that declares a length, sends this body, and closes the connection."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as listening:
+
+        def answer():
+            with suppress(OSError):
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.recv(1 << 20)
+                        head = f"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"  # fmt: skip
+                        connection.sendall(head.encode() + body)
+
+        threading.Thread(target=answer, daemon=True).start()
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-5-5", "openai/gpt-5.6"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_body_cut_short_of_its_length_is_an_error(model, stream):
+    """Forwarded as bytes, or read and rewritten; a beginning of JSON must never pass for an answer."""
+    recorder = Served()
+    path, body = "/v1/messages", {**QUESTION, "model": model, "stream": stream}
+    recorder.ask("POST", path, body)
+    whole = recorder.upstream.raw_answers[-1]
+    with upstream_that_sends(whole[: len(whole) // 2], len(whole)) as url:
+
+        async def play():
+            served = Served(http=new_http(), base_url_of=lambda _: url)
+            reply = await served.call("POST", path, body)
+            await served.gateway.close()
+            return reply, served.reports[-1]
+
+        reply, report = asyncio.run(play())
+
+    assert (502, "AnswerInterruptedError") == (report.status, report.error)
+    assert stream or reply.status == 502
+    assert b"interrupted" in reply.body

@@ -344,7 +344,10 @@ class Client:
         for name in ("NO_PROXY", "no_proxy"):
             variables[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
         templates = {**self.variables, **(self.model_variables if target.model else {})}
-        return variables | {name: target.fill(value) for name, value in templates.items()}
+        return variables | {
+            name: target.fill(value, escaped=value.startswith('{"'))
+            for name, value in templates.items()
+        }
 
     def write_files(self, target: ClientTarget) -> None:
         """Writes the files of this run, which may contain the key: readable only by this user."""

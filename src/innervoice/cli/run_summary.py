@@ -63,6 +63,9 @@ class RequestSummary(ServeOutput):
         self._models[name] += 1
         self._counts.update(kept=report.kept, carried=report.carried, restored=report.restored)
         self._counts["omitted"] += report.omitted
+        self._counts["received"] += report.received
+        if report.store == "off" or report.keeps == "off":
+            self._counts["dropped"] += report.received
         self._rules.update(report.rules)
         self._usage += report.usage
         self._add_cost(report)
@@ -140,7 +143,7 @@ class CountedSummary:
         """The summary, line by line."""
         counts = self._after - self._before
         yield f"{_number(counts['requests'], 'request')}, those of other clients of {self._url} included"
-        outcomes = Counter({name: counts[f"reasoning {name}"] for name in ("kept", "restored", "omitted")})  # fmt: skip
+        outcomes = Counter({name: counts[f"reasoning {name}"] for name in ("kept", "restored", "omitted", "received")})  # fmt: skip
         yield f"reasoning: {_reasoning(outcomes, Counter())}"
         usage = Usage(
             input_tokens=counts["tokens input"],
@@ -158,7 +161,13 @@ def _reasoning(counts: Counter[str], rules: Counter[str]) -> str:
     omitted = f"{counts['omitted']:,} omitted"
     if rules:
         omitted += f" ({', '.join(sorted(rules)[:_MOST_RULES])})"
-    return f"{words}, {omitted}"
+    history = f"{words}, {omitted}"
+    if not counts["received"]:
+        return history
+    where = "not kept" if counts["dropped"] else "kept for the next turn"
+    received = f"{_number(counts['received'], 'thought')} received, {where}"
+    is_said = counts["kept"] or counts["omitted"]
+    return f"{received}; of the history {history}" if is_said else received
 
 
 def _tokens(usage: Usage, price: Decimal | None) -> str:

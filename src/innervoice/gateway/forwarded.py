@@ -29,7 +29,7 @@ from innervoice.gateway.limits import LIMITS
 if TYPE_CHECKING:
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["Forwarded", "ForwardedRequests", "with_model"]
+__all__ = ["Forwarded", "ForwardedRequests", "is_reasoning", "with_model"]
 
 _MODEL = re.compile(rb'"model"\s*:\s*("(?:[^"\\]|\\.)*")')
 _ESCAPED_NAME = re.compile(rb'"[^"]{0,64}\\u00[^"]{0,64}"\s*:')
@@ -121,7 +121,7 @@ class ForwardedRequests:
         """Remembers a conversation that needed no change and was answered."""
         behind = digest.copy()
         behind.add(answer)
-        thoughts += sum(map(_is_reasoning, answer.parts))
+        thoughts += sum(map(is_reasoning, answer.parts))
         self._answered.add(body, owner, _Answered(behind, _proof(answer), thoughts))
 
 
@@ -166,13 +166,14 @@ def _proof(turn: Message) -> bytes:
     thoughts = [
         [part.text if isinstance(part, Thinking) else "", *seals_of(part)]
         for part in turn.parts
-        if _is_reasoning(part)
+        if is_reasoning(part)
     ]
     data = visible.data + dump_json([visible.ids, thoughts])
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
 
 
-def _is_reasoning(part: Part) -> bool:
+def is_reasoning(part: Part) -> bool:
+    """Whether a part is reasoning, or carries a seal of it."""
     return isinstance(part, Thinking) or any(seals_of(part))
 
 

@@ -56,6 +56,8 @@ class Report:
     """Those of them that the client had lost, and the gateway restored."""
     omitted: int = 0
     """Pieces of reasoning that were left out."""
+    received: int = 0
+    """Pieces of reasoning in the answer."""
     rules: tuple[str, ...] = ()
     """The rules by which they were left out, such as H2."""
     plan: tuple[Decision, ...] = ()

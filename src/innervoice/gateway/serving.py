@@ -32,6 +32,7 @@ from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
 from innervoice.gateway.errors import trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
+from innervoice.gateway.forwarded import is_reasoning
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
 from innervoice.gateway.incoming import Send
 from innervoice.gateway.operations.request_log import FollowedRequest
@@ -269,6 +270,7 @@ class Serving:
         report, response = self._report, exchange.response
         report.status = 200
         report.attempts += exchange.attempts
+        report.received = sum(map(is_reasoning, response.parts))
         self._book(exchange)
         before = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in before]

@@ -172,6 +172,7 @@ class _Planner:
     def _with_turns_fitted(self, messages: list[Message], start: int) -> list[Message]:
         """Applies the rules for whole turns to messages whose parts are already fitted."""
         fitted = self._turns.without_latest_thinking(messages)
+        fitted = self._turns.without_leftover(fitted)
         # Ids before skip values: a skip value adds a block to a call, and a call with a block keeps its id.
         fitted, renamed = with_taken_ids(fitted, dialect_named(self._dialect))
         for place in renamed:

@@ -10,7 +10,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque
+from innervoice.canon.parts import Opaque, Thinking
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
@@ -83,15 +83,23 @@ class FittedRequest:
     def refuses_prefill(self) -> bool:
         """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
         messages = self.asked.messages
-        while messages and self._is_foreign(messages[-1]):
+        while messages and (self._is_foreign(messages[-1]) or self.is_leftover(messages[-1])):
             messages = messages[:-1]
         last = messages[-1] if messages else None
         if last is None or last.role != "assistant":
             return False
-        taken = self.target.row.prefill and (self.target.row.prefill_thinking or not self.reasons)
-        block = last.origin.block if last.origin else None
-        marked = isinstance(block, dict) and block.get("prefix") is True
-        return not taken and not marked
+        return not self._takes_prefill and not _is_marked(last)
+
+    @property
+    def _takes_prefill(self) -> bool:
+        row = self.target.row
+        return row.prefill and (row.prefill_thinking or not self.reasons)
+
+    def is_leftover(self, message: Message) -> bool:
+        """Whether a last message has only reasoning, which the model does not continue: an answer that was cut off, and not a prefill."""
+        is_reasoning = bool(message.parts) and all(isinstance(part, Thinking) for part in message.parts)  # fmt: skip
+        is_turn = message.role == "assistant" and is_reasoning
+        return is_turn and not self._takes_prefill and not _is_marked(message)
 
     def _is_foreign(self, message: Message) -> bool:
         """Whether a message has only blocks of another dialect, so that nothing of it is sent."""
@@ -247,3 +255,9 @@ def _is_forced(choice: Any) -> bool:
         "function",
         "required",
     )
+
+
+def _is_marked(message: Message) -> bool:
+    """Whether a client marked a message as prefill."""
+    block = message.origin.block if message.origin else None
+    return isinstance(block, dict) and block.get("prefix") is True

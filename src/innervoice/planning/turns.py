@@ -173,6 +173,15 @@ class TurnRules:
         self._ledger.omitted((latest, None), "thinking", "H1", why)
         return [*messages[:latest], turn.replace(parts=parts), *messages[latest + 1 :]]
 
+    def without_leftover(self, messages: list[Message]) -> list[Message]:
+        """H1: removes the reasoning of an answer that was cut off before it said anything; a model would have to continue it."""
+        if not messages or not self._fitted.is_leftover(messages[-1]):
+            return messages
+        last = len(messages) - 1
+        why = "the answer was cut off after its reasoning"
+        self._ledger.omitted((last, None), "thinking", "H1", why)
+        return [*messages[:last], messages[last].replace(parts=())]
+
     def with_skip_values(self, messages: list[Message]) -> list[Message]:
         """H4: puts the skip value on the first call of each unsigned step of the current turn."""
         if not self._replay.skips(self._fitted.target.model):

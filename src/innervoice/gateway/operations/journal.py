@@ -148,6 +148,7 @@ def explain(report: Report) -> dict[str, Any]:
             "carried": report.carried,
             "restored": report.restored,
             "omitted": report.omitted,
+            "received": report.received,
             "rules": [_redacted(rule) for rule in report.rules[: LIMITS.explained_rules]],
             "store": _redacted(report.store),
         },

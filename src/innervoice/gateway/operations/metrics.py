@@ -47,7 +47,7 @@ _FAMILIES = (
     _Family("innervoice_request_seconds", "histogram", ("provider",), "Seconds until the answer ended.", _TOTAL),
     _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached tokens."),
     _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
-    _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted."),
+    _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted; and those received in answers."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
     _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not reach the store."),
     _Family("innervoice_open_streams", "gauge", (), "Open streams."),
@@ -106,7 +106,7 @@ class Metrics:
         ):
             if count:
                 self._count("innervoice_tokens_total", (provider, kind), count)
-        for outcome in ("kept", "restored", "omitted"):
+        for outcome in ("kept", "restored", "omitted", "received"):
             if count := getattr(report, outcome):
                 self._count("innervoice_reasoning_total", (provider, outcome), count)
         self._count("innervoice_store_total", (report.store,))
