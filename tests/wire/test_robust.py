@@ -446,3 +446,21 @@ def test_chunks_of_any_kind(kind):
     decoder.finish()
 
     assert "Hi" == decoder.response.text
+
+
+@pytest.mark.parametrize("content", ["Sunny.", "", None, {"a": {"b": [1]}}, [5], 5])
+def test_a_tool_message_of_ollama_with_images_and_any_content(content):
+    """Its images go on beside its text; content of another type is refused in words."""
+    call = {"function": {"name": "f", "arguments": {}}}
+    messages = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_name": "f", "content": content, "images": ["iVBORw0KGgo="]},
+    ]
+    try:
+        request = iv.decode_request({"model": "x", "messages": messages}, "ollama")
+        body = iv.encode(request.replace(model="ollama/gpt-oss")).body
+    except iv.InnervoiceError:
+        assert not isinstance(content, str | None)
+    else:
+        assert (content or "", ["iVBORw0KGgo="]) == (body["messages"][-1]["content"], body["messages"][-1]["images"])  # fmt: skip

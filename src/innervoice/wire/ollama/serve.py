@@ -89,7 +89,9 @@ def _message(message: dict[str, Any], calls: OpenCalls) -> Message:
         read = ("role", "content", "images", *(() if name else ("tool_call_id",)))
         result = _CONTENT.result(call_id, message.get("content"))
         if images := _images(message):
-            result = result.replace(content=(Text(message.get("content") or ""), *images))
+            words = result.content
+            texts = (Text(words),) if isinstance(words, str) else words
+            result = result.replace(content=(*texts, *images))
         return with_role("tool", (result,), "ollama", without(message, *read))
     parts = (*_CONTENT.parts(message.get("content")), *_images(message))
     rest = without(message, "role", "content", "images")
