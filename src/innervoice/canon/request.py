@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import lru_cache
+from itertools import compress
+from operator import attrgetter, ne
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
 from urllib.parse import parse_qsl, urlsplit
 
@@ -113,8 +115,9 @@ class Request(_Head, frozen=True, kw_only=True):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        for name, checked in _CHECKS.items():
-            _put(self, name, checked(getattr(self, name)))
+        _put(self, "messages", _messages(self.messages))
+        for name in compress(_OPTIONS, map(ne, _options(self), _USUAL)):
+            _put(self, name, _CHECKS[name](getattr(self, name)))
 
     def replace(self, **changes: Any) -> Self:
         """The same request with other fields; only these are checked, the others were."""
@@ -184,6 +187,10 @@ _CHECKS: dict[str, Callable[[Any], Any]] = {
     "foreign": _one_of("foreign", get_args(Foreign)),
 }
 """The fields that a caller may write in several ways, or wrongly, and what becomes of them."""
+_OPTIONS = tuple(name for name in _CHECKS if name != "messages")
+_options = attrgetter(*_OPTIONS)
+_USUAL = (None, (), None, None, None, "clamp", "omit")
+"""The options of a request that has none; most have few."""
 
 
 class Wire(Value, frozen=True, kw_only=True):
