@@ -296,17 +296,22 @@ class _StoredTurns:
 
     def match(self, message: Message, keys: TurnKeys, notebook: Notebook) -> TurnRecord | None:
         """The stored turn that a message shows, under the most exact key that has one."""
+        # Its place covers everything that the message shows, except the ids of its calls.
+        records = self._distinct(keys.place, newest=True)
+        if len(records) == 1:
+            return records[0]
         if record := self._only(message, keys.calls):
             return record
-        # Its place covers everything that the message shows, except the ids of its calls.
-        if records := self._distinct(keys.place, newest=True):
+        if records:
             return self._chosen(message, records, notebook)
         return self._only(message, keys.follows) or self._only(message, keys.question)
 
     def _only(self, message: Message, key: bytes | None) -> TurnRecord | None:
         """The only turn under a key that shows what a message shows."""
-        visible = shown_turn(message).data
         records = self._distinct(key) if key is not None else ()
+        if not records:
+            return None
+        visible = shown_turn(message).data
         fit = [record for record in records if shown_turn(record.message).data == visible]
         return fit[0] if len(fit) == 1 else None
 
