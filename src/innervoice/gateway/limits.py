@@ -1,7 +1,7 @@
 """All limits of the gateway, in one place; `scripts/formats` makes the table in docs/gateway.md from it.
 
-What an owner may want to change is an option of the configuration file (`config.py`), and named there; these are the rest. A value in
-parentheses in a docstring is the unit.
+What an owner may want to change is an option of the configuration file (`config/`); these are the others. A word in parentheses in a
+docstring is the unit.
 """
 
 from __future__ import annotations

@@ -3,16 +3,16 @@
 Rules, as the design numbers them, and where they are:
 
   H1  Parts that came from this host, in this dialect, from a model that this one reads, are sent back unchanged. Interrupted
-      or unsigned parts are never sent as sealed.                                                      reasoning.py
+      or unsigned parts are never sent as sealed.                                                          parts.py
   H2  For another target, seals stay in the history; reasoning is omitted, or sent as labelled text on request. What
-      user and tool messages contain is sent in the form of the target's dialect.                        content.py
+      user and tool messages contain is sent in the form of the target's dialect.                          parts.py
   H3  A host that requires the reasoning of every turn with calls gets the field, empty if the reasoning is lost; one
       that refuses reasoning gets none.                                                                    turns.py
   H4  Gemini 3 and later: the first call of an unsigned step of the current turn gets the skip value, in Interactions a thought
       before it.
   H5  Responses: a reasoning item goes with what it produced, and with its encrypted content if nothing is stored.
-  H6  A call's id that the target refuses is mapped, its results with it.                                    ids.py
-  H7  Reasoning that is bound to everything before it is left out once that changed.                      prefix.py
+  H6  A call's id that the target refuses is mapped, its results with it.                                  turns.py
+  H7  Reasoning that is bound to everything before it is left out once that changed.         conversation/prefix.py
   H9  Claude with a budget refuses a tool loop that does not begin with its thinking: thinking goes off.
   H10 A server that stores the conversation is sent only what is new.
 """
