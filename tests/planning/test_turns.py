@@ -350,7 +350,8 @@ class TestHeldByTheServer:
         assert [expected] == decided(history, "openai/gpt-5.6", extra={name: "1"})
 
     def test_nothing_is_held(self):
-        for extra in ({}, {"previous_response_id": None}, {"other": 1}):
+        new = {"thread": {"type": "create"}}
+        for extra in ({}, {"previous_response_id": None}, {"other": 1}, new):
             assert [] == decided(talk(TEXT), "openai/gpt-5.6", extra=extra)
         assert [] == decided([iv.user("x")], "openai/gpt-5.6", extra={"thread": "1"})
 

@@ -147,6 +147,8 @@ class Emulator:
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
         target = target_at(route.provider, name, route.dialect)
+        account = _account(headers, path)
+        body = dialect_server.whole(body, self._memory, account, headers)
         refusal = _model_refusal(target, dialect) or next(
             dialect.rules(body, target, headers), None
         )
@@ -161,7 +163,7 @@ class Emulator:
             headers=headers,
             request=dialect.request_reader({**body, "model": name}),
             target=target,
-            account=_account(headers, path),
+            account=account,
             behaviour=behaviour,
             stream=stream,
             listed=stream and dialect.streams_lists and "alt=sse" not in path,

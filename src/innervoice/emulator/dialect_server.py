@@ -12,11 +12,11 @@ from typing import Any
 
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.response import Response
-from innervoice.emulator.call import EmulatedCall
+from innervoice.emulator.call import EmulatedCall, ServerMemory
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import arguments_of
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.refusals import Headers, Refusal
 
 __all__ = ["DialectServer", "no_refusals", "parts", "parts_with_ids", "server_for"]
 
@@ -27,6 +27,12 @@ def _same_body(body: dict[str, Any]) -> dict[str, Any]:
 
 def _body_of(call: EmulatedCall) -> dict[str, Any]:
     return call.body
+
+
+def _as_sent(
+    body: dict[str, Any], _memory: ServerMemory, _account: str, _headers: Headers
+) -> dict[str, Any]:
+    return body
 
 
 def _same_answer(_call: EmulatedCall, answer: Response) -> Response:
@@ -57,6 +63,9 @@ class DialectServer:
     """The turn, with its wire blocks and seals."""
     spelled: Callable[[dict[str, Any]], dict[str, Any]] = _same_body
     """A body with the names of its members as the rules expect them."""
+    whole: Callable[[dict[str, Any], ServerMemory, str, Headers], dict[str, Any]] = _as_sent
+    """A body with what the server holds of its conversation, which is judged like one that was sent as a whole: (body, memory, account,
+    headers); raises `Refused`."""
     conversation: Callable[[EmulatedCall], dict[str, Any]] = _body_of
     """The body with the whole conversation, where the server stores a part of it."""
     streamed: Callable[[EmulatedCall, Response], Response] = _same_answer

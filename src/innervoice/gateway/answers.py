@@ -35,6 +35,7 @@ from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.serve import StoredAnswers
 
 __all__ = ["ClientAnswer", "answer_for", "silent_ping"]
 
@@ -297,6 +298,12 @@ class BytesAnswer:
             return None
         if not self._request.stream:
             return _object_of(Frame(self._end), None)
+        return self._streamed_object(api)
+
+    def _streamed_object(self, api: StoredAnswers) -> dict[str, Any] | None:
+        """The upstream's own object, from the end of its stream, or from all of it where the last event does not have the object."""
+        if not api.is_in_last_event:
+            return encode_response(self._exchange.response, api.dialect)
         events = ServerSentEvents()
         frames = [*events.feed(self._end), *events.finish()]
         answer = next(

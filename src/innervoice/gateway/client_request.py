@@ -78,7 +78,8 @@ class ClientRequest:
         """Further keys of the answer's turn, by which it can be deleted."""
         self.state: ResponseState | None = None
         """What the request has to do with stored responses; None in APIs without them."""
-        if api := dialect_named(endpoint.dialect).stored_answers:
+        api = dialect_named(endpoint.dialect).stored_answers
+        if api and not (api.is_asked_for and self._member(api.previous) in (None, b"null")):
             self.state = ResponseState(gateway, api, report, self._member)
 
     def _split_body(self) -> SplitBody | None:

@@ -225,7 +225,13 @@ def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Re
     )
     if upstream is None or not _share_words(dialect, upstream):
         return refusal
-    return refusal.replace(type=error.type, code=error.code, param=_param(error.body))
+    detail = _detail(error.body)
+    return refusal.replace(
+        type=error.type,
+        code=error.code,
+        param=as_text(detail.get("param")),
+        details=detail.get("details") if dialect == upstream else None,
+    )
 
 
 def _share_words(dialect: str, upstream: str) -> bool:
@@ -234,13 +240,13 @@ def _share_words(dialect: str, upstream: str) -> bool:
     return one.home == other.home
 
 
-def _param(body: str | None) -> str | None:
-    """The member that a provider's error names, if any."""
+def _detail(body: str | None) -> dict[str, Any]:
+    """The members of a provider's error; none if it has another form."""
     try:
         value: Any = load_json(body or "null")
     except ValueError:
-        return None
-    return as_text(as_dict(as_dict(value).get("error")).get("param"))
+        return {}
+    return as_dict(as_dict(value).get("error"))
 
 
 def _waiting(seconds: float | None) -> dict[str, str]:

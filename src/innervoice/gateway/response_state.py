@@ -1,6 +1,6 @@
 """Stored responses of one request: the one it continues from, and what is stored of its answer (`wire/serve.py` has the APIs).
 
-A request that continues from a response (`previous_response_id`, `previous_interaction_id`) is forwarded unchanged to the account that
+A request that continues from a response (`previous_response_id`, `previous_interaction_id`, `thread`) is forwarded unchanged to the account that
 stored that response. For any other candidate, the whole conversation is written into `input`, as a client without stored responses
 sends it. So every model can continue from every response; the choice is made for each candidate. The same holds for single items
 that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -50,6 +51,8 @@ class WholeInput(NamedTuple):
     items: list[Any]
     turns: list[Message]
     """The turns in it as their providers gave them."""
+    settings: Mapping[str, Any] = MappingProxyType({})
+    """What its first request said for all of it."""
 
 
 class ResponseState:
@@ -65,7 +68,9 @@ class ResponseState:
         """Raises `Refused` if the request says something impossible of it."""
         self._gateway, self._report, self._member = gateway, report, member
         self._api = api
-        self.previous: str | None = self._read(api.previous) or None
+        if api.check is not None and (refusal := api.check(self._members())):
+            raise Refused(refusal)
+        self.previous: str | None = api.previous_in(self._read(api.previous)) or None
         if self.previous is not None and not isinstance(self.previous, str):
             text = f"{api.previous} must be a string, the id of a stored {api.noun}"
             raise Refused(Refusal(text=text, param=api.previous))
@@ -82,7 +87,12 @@ class ResponseState:
         self._is_whole = True
         self._chain: list[StoredResponse] | None = None
         reference = f'"{api.reference}"'.encode() if api.reference else None
-        self._refers = reference is not None and reference in (member("input") or b"")
+        self._refers = reference is not None and reference in (member(api.input) or b"")
+
+    def _members(self) -> dict[str, Any]:
+        """The members of the request that concern stored answers."""
+        names = (self._api.previous, *self._api.settings)
+        return {name: self._read(name) for name in names if self._member(name) is not None}
 
     def _read(self, name: str) -> Any:
         data = self._member(name)
@@ -91,12 +101,15 @@ class ResponseState:
     @property
     def is_plain(self) -> bool:
         """Whether the request says nothing of state, so that nothing of it needs a decision."""
-        return self.previous is None and not self._asked and not self._refers
+        is_alone = self.previous is None and not self._asked and not self._refers
+        return is_alone and not self._api.is_asked_for
 
     @property
     def echo(self) -> dict[str, Any]:
         """What the answer repeats of the request."""
         api = self._api
+        if api.is_asked_for:
+            return {}
         members = {"store": self.is_stored, "metadata": self._read("metadata")}
         more = {name: members[name] for name in api.echoed if members[name] is not None}
         return {api.previous: self.previous, **more}
@@ -136,7 +149,7 @@ class ResponseState:
         Raises `Refused` if the candidate cannot go on from the response.
         """
         chain = await self._chain_for(candidate)
-        new = self._api.items_of(self._read("input"))
+        new = self._api.items_of(self._read(self._api.input))
         before = [item for one in chain or () for item in (*one.input, *one.output)]
         referred = await self._referred([*before, *new], candidate)
         if chain is None and not referred:
@@ -145,15 +158,17 @@ class ResponseState:
         responses = {one.id: one for one in (*(chain or ()), *referred.values())}
         turns = [turn for one in responses.values() if (turn := one.turn())]
         items = [self._resolved(item, referred) for item in (*before, *new)]
-        return WholeInput(items, turns)
+        return WholeInput(items, turns, chain[0].settings if chain else {})
 
     async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
         """The responses to send to a candidate before the new input, the oldest first; None if there are none, or it has them."""
         await self.load()
+        can_store = self._can_store(candidate)
         if self.previous is None:
-            return None
+            # A conversation that begins here: nothing was before it.
+            return [] if self._api.is_asked_for and not can_store else None
         if self._head is None:
-            if candidate.target.dialect == self._api.dialect:
+            if can_store:
                 return None  # it may be known there
             raise Refused(self._api.no_previous(self.previous) if self._is_whole else NO_STORE)
         if self._head.place == _place(candidate) and not self._is_refused:
@@ -161,6 +176,14 @@ class ResponseState:
         if self._chain is None:
             self._chain = [*await self._before(self._head), self._head]
         return self._chain
+
+    def _can_store(self, candidate: Candidate) -> bool:
+        """Whether a candidate may have stored answers itself."""
+        target, flag = candidate.target, self._api.flag
+        if target.dialect != self._api.dialect or (self._api.is_asked_for and self._is_refused):
+            return False
+        known = target.host.betas if target.host else ()
+        return flag is None or flag in known or "*" in known
 
     async def _before(self, head: StoredResponse) -> list[StoredResponse]:
         """The responses before one, the oldest first."""
@@ -202,7 +225,8 @@ class ResponseState:
 
     def refused(self, error: InnervoiceError) -> bool:
         """Whether the provider no longer has what is known here, so that the request can be sent with all of it."""
-        is_known = self._head is not None or self._has_items
+        begins = self._api.is_asked_for and self.previous is None
+        is_known = begins or self._head is not None or self._has_items
         if not is_known or self._is_refused or not isinstance(error, ProviderError):
             return False
         text = f"{error.code} {error.message}".lower().replace("_", " ")
@@ -225,7 +249,7 @@ class ResponseState:
     def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
         """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
         rest = {name: item for name, item in value.items() if name != self._api.previous}
-        expanded = {**rest, "input": whole.items}
+        expanded = {**rest, **whole.settings, self._api.input: whole.items}
         body = dump_json(expanded)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
@@ -235,6 +259,9 @@ class ResponseState:
 
     def check(self, attempt: Attempt) -> None:
         """Raises `Refused` for what only a provider itself can obey, if the request does not go on as it came."""
+        api = self._api
+        if api.unstored and not self.is_stored and api.previous not in attempt.wire.body:
+            raise Refused(api.unstored)
         for name in self._asked:
             if not attempt.is_bytes:
                 raise Refused(Refusal(text=self._api.only_there[name], param=name))
@@ -264,7 +291,7 @@ class ResponseState:
         conversation: bytes | None,
     ) -> None:
         """Stores the answer; `body` is what the client got, None if that is no response."""
-        if not self.is_stored or body is None or body.get("status") not in self._api.ended:
+        if not self.is_stored or body is None or body.get(self._api.status) not in self._api.ended:
             return
         name = body.get("id")
         if not isinstance(name, str) or not name:
@@ -272,7 +299,7 @@ class ResponseState:
         await self.load()
         data = packed(
             body,
-            self._member("input") or b"null",
+            self._member(self._api.input) or b"null",
             chain=self._chain_of_ids(),
             place=_place(attempt.candidate)
             if attempt.is_bytes and self._is_confirmed(body)
@@ -280,6 +307,7 @@ class ResponseState:
             conversation=conversation or b"",
             target=attempt.candidate.target,
             turn=self._lost(attempt, answer),
+            settings={} if self.previous else self._settings(),
         )
         if len(data) > LIMITS.stored_bytes:
             self._report.notes.append(Note("response_not_stored", f"{len(data)} bytes"))
@@ -291,6 +319,11 @@ class ResponseState:
         ):
             self._report.store = "degraded"
             self._report.notes.append(Note("response_not_stored"))
+
+    def _settings(self) -> dict[str, bytes]:
+        """What the request says for all of its conversation."""
+        members = ((name, self._member(name)) for name in self._api.settings)
+        return {name: data for name, data in members if data is not None}
 
     def _is_confirmed(self, body: Mapping[str, Any]) -> bool:
         """Whether the provider has stored the answer, too."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.parts import Opaque, Part, Text, Thinking
 from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
@@ -47,6 +47,7 @@ from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -208,6 +209,7 @@ class RewrittenRequest:
         notebook.take(self._restorer.notebook)
         plan = planned(request, target, checked=True, notebook=notebook)
         wire = encoded_plan(plan)
+        self._check_server_state(request, plan.plan, notebook)
         is_same = (
             target.dialect == self.endpoint.dialect
             and not self._places
@@ -231,6 +233,22 @@ class RewrittenRequest:
         if body is None and len(self._body) >= LIMITS.appended_from_bytes:
             sent = first_sent(plan, wire, request, betas, self.digest, self.report)
         return Attempt(candidate, request, wire, self.digest, body, betas, members, sent, self)
+
+    def _check_server_state(self, request: Request, plan: Plan, notebook: Notebook) -> None:
+        """Raises `Refused` if something is not sent that stands for content which another provider stores: an answer would be wrong."""
+        dialect = dialect_named(self.endpoint.dialect)
+        for note in notebook.notes():
+            if note.code == "extra_dropped" and note.detail in dialect.server_state:
+                text = f"{note.detail} refers to the provider of another API and cannot be used with this model; {dialect.server_state[note.detail]}"
+                raise Refused(Refusal(text=text, param=note.detail))
+        for decision in plan.decisions:
+            if decision.note != "opaque_dropped" or decision.part is None:
+                continue
+            part = request.messages[decision.message].parts[decision.part]
+            value = part.value if isinstance(part, Opaque) else None
+            if name := _first_member(value, dialect.file_references):
+                text = f"messages refer to a file that another provider stores ({name}), which this model cannot read; send the file's content"
+                raise Refused(Refusal(text=text, param=name))
 
     def _is_changed(self, wire: Wire, target: Target) -> bool:
         """Whether the body that is sent differs in meaning from the one that came."""
@@ -305,6 +323,14 @@ class RewrittenRequest:
         decisions = tuple(item for item in plan.decisions if item.action != "kept")
         self.report.sent_to(candidate, self.report.way, counts, notebook.notes())
         self.report.plan = decisions[: LIMITS.explained_decisions]
+
+
+def _first_member(value: Any, names: Sequence[str]) -> str | None:
+    """The first of these members that a block has, at any depth."""
+    if not isinstance(value, dict):
+        return None
+    here = next((name for name in names if name in value), None)
+    return here or next(filter(None, (_first_member(item, names) for item in value.values())), None)
 
 
 def _is_above(setting: Reasoning, limit: Effort) -> bool:

@@ -7,6 +7,7 @@
     conversation   what the requests of its conversation have in common
     origin         the dialect, the provider, the model and the account that it came from
     turn           the turn as the provider gave it, where the object has no place for all of it
+    settings       what the first request said for all of its conversation, where the API has that
 
 A store that is slow or not there fails no answer: the response stays in memory then, and that is told.
 """
@@ -14,7 +15,7 @@ A store that is slow or not there fails no answer: the response stays in memory 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
@@ -70,6 +71,7 @@ class StoredResponse:
         self._origin = [as_text(word) for word in as_list(value.get("origin"))]
         self._input = value.get("input")
         self._turn = value.get("turn")
+        self.settings: dict[str, Any] = as_dict(value.get("settings"))
 
     @property
     def id(self) -> str:
@@ -79,7 +81,7 @@ class StoredResponse:
     @property
     def status(self) -> str:
         """How it ended."""
-        return str(self.body.get("status"))
+        return str(self.body.get(self._api.status))
 
     @property
     def goes_on(self) -> bool:
@@ -93,7 +95,9 @@ class StoredResponse:
 
     @property
     def output(self) -> list[Any]:
-        """The items of the answer."""
+        """The items of the answer, as a later request has them."""
+        if self._api.output_items is not None:
+            return self._api.output_items(self.body)
         return as_list(self.body.get(self._api.output))
 
     def item(self, name: str) -> Any:
@@ -130,8 +134,9 @@ def packed(
     conversation: bytes,
     target: Target,
     turn: Message | None,
+    settings: Mapping[str, bytes],
 ) -> bytes:
-    """The data of an item; `input` is JSON as it came, which is not read for this."""
+    """The data of an item; `input` and `settings` are JSON as it came, which is not read for this."""
     origin = [target.dialect, target.provider, target.model, target.scope]
     members = {
         b"response": dump_json(response),
@@ -142,6 +147,12 @@ def packed(
         b"origin": dump_json(origin),
         b"turn": b"null" if turn is None else to_json(turn),
     }
+    if settings:
+        members[b"settings"] = _object({name.encode(): data for name, data in settings.items()})
+    return _object(members)
+
+
+def _object(members: Mapping[bytes, bytes]) -> bytes:
     return b"{" + b",".join(b'"%b":%b' % member for member in members.items()) + b"}"
 
 
@@ -293,6 +304,7 @@ async def of_response(
     if parameters.get("stream", ["false"])[-1].lower() not in ("false", "0"):
         text = f"a stored {api.noun} cannot be streamed; remove stream from the query"
         raise Refused(Refusal(text=text, param="stream"))
+    assert api.shown is not None, "an API with this path"
     return api.shown(response.body, response.input, parameters)
 
 
@@ -317,4 +329,5 @@ async def _deleted(gateway: Gateway, api: StoredAnswers, name: str, tenant: str)
         raise Refused(NO_STORE) from None
     if not was_there:
         raise Refused(api.missing(name))
+    assert api.deleted is not None, "an API with this path"
     return api.deleted(name)

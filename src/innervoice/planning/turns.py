@@ -29,6 +29,7 @@ __all__ = [
 UNANSWERED = "This call was interrupted and has no result."
 _REFERENCE = "item_reference"
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
+_NEW_THREAD = {"type": "create"}
 
 
 def is_said(message: Message) -> bool:
@@ -45,7 +46,7 @@ def last_said(messages: Sequence[Message]) -> int:
 
 def is_held(request: Request) -> bool:
     """H10: whether a server stores the conversation before the messages of a request, or items that these refer to."""
-    if any(request.extra.get(name) for name in _HELD):
+    if _continues(request):
         return True
     parts = (part for message in request.messages for part in message.parts)
     return any(
@@ -56,9 +57,15 @@ def is_held(request: Request) -> bool:
     )
 
 
+def _continues(request: Request) -> bool:
+    """Whether a request names a conversation that a server stores; one that creates a thread has all of it."""
+    values = (request.extra.get(name) for name in _HELD)
+    return any(value and value != _NEW_THREAD for value in values)
+
+
 def new_from(request: Request) -> int:
     """H10: the first message that is new to a server that stores the conversation; 0 if no server does."""
-    if not request.extra or not any(request.extra.get(name) for name in _HELD):
+    if not request.extra or not _continues(request):
         return 0
     turns = [n for n, message in enumerate(request.messages) if message.role == "assistant"]
     return turns[-1] + 1 if turns else 0

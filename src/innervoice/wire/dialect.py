@@ -184,6 +184,10 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False
     """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
+    server_state: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Members that refer to what the provider stores, or ask it for something else than an answer -> what to send elsewhere."""
+    file_references: tuple[str, ...] = ()
+    """Members of blocks that name a file which the provider stores."""
     wraps_reasoning: str | None = None
     """The member that the settings for reasoning stand in; None: they stand in the body itself."""
     unstored: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it

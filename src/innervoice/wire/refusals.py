@@ -36,6 +36,8 @@ class Refusal(Value, frozen=True, kw_only=True):
     """The provider's word for the type of error; None: the dialect's usual one for the status."""
     code: str | int | None = None
     param: str | None = None
+    details: Any = None
+    """What a provider says beyond this, in the form of its dialect; None: nothing."""
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Additional headers of the response: `retry-after`, `allow`."""
 
@@ -74,6 +76,8 @@ def failure_of(error: Any) -> Failure:
         detail = inner if inner is not None else error
     if isinstance(detail, dict):
         code = detail.get("code", detail.get("errorCode"))
+        if code is None:
+            code = as_dict(detail.get("details")).get("error_code")
         kind = (
             as_text(detail.get("type"))
             or as_text(detail.get("status"))

@@ -7,7 +7,7 @@ request that `Request` does not have go to `extra`, unchanged.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.canon.messages import Message, Role
@@ -385,11 +385,16 @@ def openai_error(refusal: Refusal) -> dict[str, Any]:
 
 # ---- How an API stores answers: how a request continues from one, and how its servers answer requests for one.
 #
-# Two APIs have that: OpenAI's Responses and Google's Interactions. Each has its row in `stored.py` of its folder.
+# Three APIs have that: OpenAI's Responses, Google's Interactions, and the threads of Anthropic's Messages. Each has its row in `serve.py` of
+# its folder.
 
 
 Query: TypeAlias = dict[str, list[str]]
 """The query of a request: name -> values."""
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 class StoredAnswers(Value, frozen=True, kw_only=True):
@@ -398,10 +403,26 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     dialect: str
     noun: str
     """What the API calls an answer; the last event of a stream has it under this name."""
+    is_in_last_event: bool = True
+    """Whether a stream has its answer in the last event; if not, in pieces only."""
+    is_asked_for: bool = False
+    """Whether answers are stored only for requests that have the member `previous`."""
+    flag: str | None = None
+    """The flag of `anthropic-beta` that a host must know to store answers itself; None: every host of the API does."""
+    input: str = "input"
+    """The member of a request with its items."""
     previous: str
     """The member of a request with the id of the answer to continue from."""
+    previous_in: Callable[[Any], Any] = _same
+    """The id in the value of that member."""
+    settings: tuple[str, ...] = ()
+    """Members that hold for all requests of a conversation: only the first one may have them."""
     output: str
     """The member of an answer with the model's items."""
+    output_items: Callable[[dict[str, Any]], list[Any]] | None = None
+    """The items of an answer as a later request has them; None: as they are."""
+    status: str = "status"
+    """The member of an answer that says how it ended."""
     goes_on: tuple[str, ...]
     """The statuses of answers that can be continued."""
     ended: tuple[str, ...]
@@ -426,11 +447,15 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     """The error for a request that continues from an answer that does not exist."""
     no_item: Callable[[str], Refusal] | None = None
     """The error for a reference to an item that does not exist."""
-    cannot_cancel: str
+    check: Callable[[Mapping[str, Any]], Refusal | None] | None = None
+    """What is refused about the members of a request that concern stored answers."""
+    unstored: Refusal | None = None
+    """The error for a request whose answer must be stored, but may not be; None: it is answered all the same."""
+    cannot_cancel: str = ""
     """Why an answer that was not made in the background cannot be cancelled."""
-    deleted: Callable[[str], dict[str, Any]]
-    """The response to the deletion of an answer."""
-    shown: Callable[[dict[str, Any], list[Any], Query], dict[str, Any]]
+    deleted: Callable[[str], dict[str, Any]] | None = None
+    """The response to the deletion of an answer; None: there is no such endpoint."""
+    shown: Callable[[dict[str, Any], list[Any], Query], dict[str, Any]] | None = None
     """The response to a request for an answer: (answer, items of its input, query) -> body."""
     listed: Callable[[str, list[Any], Query], dict[str, Any]] | None = None
     """A page of the input of an answer: (id, items, query) -> body."""

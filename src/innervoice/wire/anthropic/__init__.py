@@ -71,6 +71,11 @@ DIALECT = Dialect(
     cache_marks="all",
     places={"top_k": ("top_k",)},
     part_places={"document": {"context": ("context",), "citations": ("citations",)}},
+    server_state={
+        "container": "send the request without it, and without the tools that run in it",
+        "compaction": "ask for a summary in a message",
+    },
+    file_references=("file_id",),
     switches=("anthropic-adaptive",),
     said_by={
         **{("thinking", name): ("reasoning",) for name in ("type", "display", "budget_tokens")},
@@ -99,6 +104,7 @@ DIALECT = Dialect(
         answer_writer="answer:AnthropicWriter",
         grammar="grammar:AnthropicGrammar",
         replay="replay:REPLAY",
+        stored_answers="serve:STORED",
         without_reasoning="write:without_thinking_edits",
     ),
 )

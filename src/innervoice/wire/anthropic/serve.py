@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json
@@ -21,6 +21,7 @@ from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve import (
     NO_TIME,
     ModelFacts,
+    StoredAnswers,
     UserContent,
     assistant_turn,
     checked_messages,
@@ -36,14 +37,20 @@ from innervoice.wire.write import standard_format
 
 __all__ = [
     "NO_MODEL",
+    "STORED",
+    "THREADS_BETA",
+    "THREAD_MEMBERS",
     "UNKNOWN_MODEL",
     "counted_input",
     "counted_output",
     "model_card",
     "model_list",
+    "no_thread",
     "read_message",
     "read_request",
     "stop_reason",
+    "thread_refusal",
+    "unsupported_thread",
     "write_error",
     "write_stream_error",
 ]
@@ -174,7 +181,9 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
     usual = "invalid_request_error" if refusal.status < 500 else "api_error"
     kind = refusal.type or _ERRORS.get(refusal.status, usual)
     error: dict[str, Any] = {"type": kind, "message": refusal.text}
-    if isinstance(refusal.code, str):
+    if refusal.details is not None:
+        error["details"] = refusal.details
+    elif isinstance(refusal.code, str):
         error["details"] = {"error_code": refusal.code}
     return {"type": "error", "error": error, "request_id": None}
 
@@ -232,3 +241,81 @@ def model_list(models: Sequence[ModelFacts]) -> dict[str, Any]:
     listed = [model_card(model) for model in models]
     first, last = (models[0].name, models[-1].name) if models else (None, None)
     return {"data": listed, "has_more": False, "first_id": first, "last_id": last}
+
+
+# ---- Threads: a server holds a conversation under the id of its last answer, and a request sends only what is new.
+#
+# After the types and helpers of the anthropic SDK 2.8.0 (read 2026-11-17), whose tool runner uses threads unless told otherwise. On some
+# errors it goes on by itself: with the whole conversation in a new thread, or without one.
+
+
+THREADS_BETA = "message-threads-2026-08-12"
+THREAD_MEMBERS = ("system", "tools")
+"""A thread keeps those that it was created with; a request that continues it must not repeat them."""
+_LONGEST_ID = 200
+
+
+def no_thread(name: str) -> Refusal:
+    """The error for a thread that is not held."""
+    text = f'No thread was found for the message {name[:_LONGEST_ID]!r}; send the whole conversation with thread.type "create"'
+    return Refusal(text=text, status=404, code="thread_not_found")
+
+
+def unsupported_thread(text: str) -> Refusal:
+    """The error for a request that is served only without a thread."""
+    text = f"{text}; send the whole conversation without `thread`"
+    return Refusal(text=text, param="thread", code="thread_unsupported_request")
+
+
+def thread_refusal(body: Mapping[str, Any]) -> Refusal | None:
+    """What is wrong with the thread of a request; None if nothing is."""
+    match body.get("thread"):
+        case {"type": "create"} | None:
+            return None
+        case {"type": "continue", "previous_message_id": str(name)} if name:
+            repeated = [member for member in THREAD_MEMBERS if body.get(member)]
+            if not repeated:
+                return None
+            text = f"{', '.join(repeated)}: a thread keeps what it was created with; remove this from requests that continue it"
+            return Refusal(text=text, param=repeated[0])
+        case _:
+            text = 'thread: expected {"type": "create"} or {"type": "continue", "previous_message_id": "msg_..."}'
+            return Refusal(text=text, param="thread")
+
+
+def _continued_message(thread: Any) -> Any:
+    return as_dict(thread).get("previous_message_id")
+
+
+def _messages_of(messages: Any) -> list[Any]:
+    return list(messages) if isinstance(messages, list) else []
+
+
+def _turn(answer: dict[str, Any]) -> list[Any]:
+    return [{"role": "assistant", "content": answer.get("content") or []}]
+
+
+STORED = StoredAnswers(
+    dialect=_DIALECT,
+    noun="message",
+    is_in_last_event=False,
+    is_asked_for=True,
+    flag=THREADS_BETA,
+    input="messages",
+    previous="thread",
+    previous_in=_continued_message,
+    settings=THREAD_MEMBERS,
+    output="content",
+    output_items=_turn,
+    status="stop_reason",
+    goes_on=(
+        "end_turn", "max_tokens", "model_context_window_exceeded", "pause_turn", "stop_sequence", "tool_use",
+    ),
+    ended=tuple(sorted({*_WORDS.values(), "model_context_window_exceeded", "stop_sequence"})),
+    lost=("thread not found", "thread unsupported request", "thread: extra inputs"),
+    items_of=_messages_of,
+    missing=no_thread,
+    no_previous=no_thread,
+    check=thread_refusal,
+    unstored=unsupported_thread("the answer may not be stored here"),
+)  # fmt: skip

@@ -42,6 +42,7 @@ def turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="openai-chat",
     package=__name__,
+    file_references=("file_id",),
     open_tools=True,
     open_files=True,
     schema="OPENAI_STRICT",

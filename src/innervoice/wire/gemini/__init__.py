@@ -43,6 +43,8 @@ DIALECT = Dialect(
         "GET /models/{model}": "model",
     },
     versions=("v1beta", "v1alpha", "v1"),
+    server_state={"cachedContent": "send what it contains in contents"},
+    file_references=("fileUri", "file_uri"),
     tool_members=frozenset({"behavior", "response", "responseJsonSchema"}),
     schema="GEMINI",
     places={

@@ -240,7 +240,9 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
     usual = "INVALID_ARGUMENT" if refusal.status < 500 else "INTERNAL"
     kind = refusal.type or _ERRORS.get(refusal.status, usual)
     error: dict[str, Any] = {"code": refusal.status, "message": refusal.text, "status": kind}
-    if wait := refusal.headers.get("retry-after"):
+    if refusal.details is not None:
+        error["details"] = refusal.details
+    elif wait := refusal.headers.get("retry-after"):
         # Google's clients read it here, not in the header.
         error["details"] = [{"@type": _RETRY_INFO, "retryDelay": f"{wait}s"}]
     return {"error": error}

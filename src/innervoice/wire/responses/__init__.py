@@ -42,6 +42,8 @@ DIALECT = Dialect(
     name="openai-responses",
     package=__name__,
     counts="input_tokens",
+    server_state={"prompt": "send its text in instructions or input"},
+    file_references=("file_id",),
     endpoints={
         "POST /responses/input_tokens": "count",
         "GET /responses/{id}": "stored",
