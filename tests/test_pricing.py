@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import innervoice as iv
+from innervoice.pricing import context_window
 
 
 @pytest.fixture
@@ -66,3 +67,30 @@ def test_counters_that_contradict_each_other_are_left_out(counted):
 
     counted.refuse = ("input_tokens",)
     assert answer(None).cost() is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "model", "expected"),
+    [("gemini", "gemini-9", 1_000), ("openai", "gpt-9", 2_000), ("openai", "unknown", None)],
+)
+def test_the_context_window_of_a_model(monkeypatch, provider, model, expected):
+    """Providers are asked for by the names that genai-prices has for them."""
+    known = {("google", "gemini-9"): 1_000, ("openai", "gpt-9"): 2_000}
+
+    class Snapshot:
+        def find_provider_model(self, model_ref, provider, provider_id, provider_api_url):
+            if (provider_id, model_ref) not in known:
+                raise LookupError(model_ref)
+            return None, SimpleNamespace(context_window=known[provider_id, model_ref])
+
+    module = ModuleType("genai_prices.data_snapshot")
+    module.get_snapshot = Snapshot
+    monkeypatch.setitem(sys.modules, "genai_prices", ModuleType("genai_prices"))
+    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", module)
+    assert expected == context_window(provider, model)
+
+
+def test_without_genai_prices_no_context_window_is_known(monkeypatch):
+    monkeypatch.setitem(sys.modules, "genai_prices", None)
+    monkeypatch.setitem(sys.modules, "genai_prices.data_snapshot", None)
+    assert context_window("openai", "gpt-9") is None

@@ -16,7 +16,7 @@ from innervoice.catalog.lookup import host_of
 from innervoice.errors import UsageError
 from innervoice.wire.json_access import as_count, as_dict, as_list
 
-__all__ = ["Cost", "cost"]
+__all__ = ["Cost", "context_window", "cost"]
 
 # The names of genai-prices 0.2.1 (read 2026-11-17), and where each API reports the count; the first place that has one counts.
 _COUNTERS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -106,6 +106,22 @@ def cost(response: Response) -> Cost | None:
         reasoning=None if share is None else found.output_price * share,
         model=found.model.id,
     )
+
+
+def context_window(provider: str, model: str) -> int | None:
+    """The tokens that a model's context window holds at a provider, by genai-prices; None if it is not installed or does not know."""
+    try:
+        snapshots = import_module("genai_prices.data_snapshot")
+    except ModuleNotFoundError:
+        return None
+    host = host_of(provider)
+    name = (host and host.prices_name) or provider
+    try:
+        _, facts = snapshots.get_snapshot().find_provider_model(model, None, name, None)
+    except LookupError:
+        return None
+    window = facts.context_window
+    return window if isinstance(window, int) else None
 
 
 def _reported(usage: Usage) -> dict[str, int]:

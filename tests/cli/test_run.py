@@ -103,6 +103,14 @@ def test_a_client_that_asks_nobody_is_said(machine):
     assert "innervoice: the client sent no request to the gateway\n" == done.stderr
 
 
+def test_the_gateway_says_how_large_the_context_window_is(machine):
+    done = machine.run("claude", "--emulated", "-m", "gemini/gemini-3.5-flash")
+    variables = json.loads(done.stdout)["variables"]
+    assert "1000000" == variables["CLAUDE_CODE_MAX_CONTEXT_TOKENS"]
+    done = machine.run("claude", "--emulated", "-m", "vllm/some-model")
+    assert "CLAUDE_CODE_MAX_CONTEXT_TOKENS" not in json.loads(done.stdout)["variables"]
+
+
 def test_the_users_own_keys_are_for_the_gateway_alone(machine):
     """A key that would lead the client elsewhere is not passed on; other variables are."""
     done = machine.run("claude", "--emulated", "-m", MODEL, ANTHROPIC_API_KEY="sk-own", EDITOR="vi")
@@ -345,6 +353,24 @@ def test_without_a_model_the_clients_own_choice_stays(tmp_path, client):
     given = (*client.command(target), *client.environment(target, {}).values())
 
     assert "" not in given
+
+
+WINDOWS = {
+    "claude": {"variables": {"CLAUDE_CODE_MAX_CONTEXT_TOKENS": "200000"}},
+    "codex": {"arguments": ["model_context_window=200000"]},
+}
+"""Client -> how it is told the size of the model's context window."""
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_a_known_context_window_is_set(tmp_path, name):
+    client = clients()[name]
+    told = ClientTarget("http://127.0.0.1:1", "any", tmp_path, "a/b", 200_000)
+    assert set(WINDOWS[name].get("arguments", ())) <= set(client.command(told))
+    assert WINDOWS[name].get("variables", {}).items() <= client.environment(told, {}).items()
+    unknown = ClientTarget("http://127.0.0.1:1", "any", tmp_path, "a/b")
+    assert not set(WINDOWS[name].get("arguments", ())) & set(client.command(unknown))
+    assert not WINDOWS[name].get("variables", {}).keys() & client.environment(unknown, {}).keys()
 
 
 HOSTILE = {

@@ -19,6 +19,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
+from urllib.parse import quote
 
 import click
 from click.shell_completion import CompletionItem
@@ -137,7 +138,8 @@ def command(
             gateway as (address, summary),
             tempfile.TemporaryDirectory(prefix="innervoice-") as folder,
         ):
-            target = ClientTarget(address, key or "any", Path(folder), model)
+            window = _window(address, key, model) if model else None
+            target = ClientTarget(address, key or "any", Path(folder), model, window)
             row.write_files(target)
             status = _run([program, *row.command(target), *arguments], row, target)
     except UsageError as error:
@@ -241,6 +243,20 @@ def _running(url: str) -> Iterator[tuple[str, Summary]]:
     summary.finish()
 
 
+def _window(address: str, key: str | None, model: str) -> int | None:
+    """The tokens that the model's context window holds, by the gateway's list of models; None if it does not know that."""
+    import httpx2
+
+    headers = {"anthropic-version": "2023-06-01", **({"x-api-key": key} if key else {})}
+    try:
+        url = f"{address}/anthropic/v1/models/{quote(model, safe='')}"
+        reply = httpx2.get(url, headers=headers, timeout=5, trust_env=False)
+        window = reply.json().get("context_window") if reply.status_code == 200 else None
+    except (httpx2.HTTPError, ValueError, AttributeError):
+        return None
+    return window if isinstance(window, int) else None
+
+
 # ---- the client ----------------------------------------------------------------------------------
 
 
@@ -283,7 +299,7 @@ def _signals() -> Iterator[Any]:
 # ---- The rows of clients.toml, and what a row needs to run a client against a gateway: a command, variables and temporary files.
 
 
-_PLACE = re.compile(r"\{(url|key|model|folder)\}")
+_PLACE = re.compile(r"\{(url|key|model|folder|window)\}")
 _LOOPBACK = "127.0.0.1,localhost,::1"
 
 
@@ -295,11 +311,13 @@ class ClientTarget:
     key: str
     folder: Path
     model: str | None = None
+    window: int | None = None
+    """The tokens that the model's context window holds; None: unknown."""
 
     def fill(self, template: str, *, escaped: bool = False) -> str:
         """The template with its placeholders filled in; `escaped` for a text between double quotes."""
         values = {"url": self.url, "key": self.key, "folder": str(self.folder)}
-        values["model"] = self.model or ""
+        values |= {"model": self.model or "", "window": str(self.window or "")}
 
         def value(gap: re.Match[str]) -> str:
             text = values[gap[1]]
@@ -322,6 +340,8 @@ class Client:
     model_arguments: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     model_variables: Mapping[str, str] = field(default_factory=dict)
+    window_arguments: tuple[str, ...] = ()
+    window_variables: Mapping[str, str] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict)
     needs_model: bool = False
@@ -335,6 +355,7 @@ class Client:
     def command(self, target: ClientTarget) -> list[str]:
         """The arguments that go before the user's own."""
         templates = [*self.arguments, *(self.model_arguments if target.model else ())]
+        templates += self.window_arguments if target.window else ()
         return [target.fill(argument) for argument in templates]
 
     def environment(self, target: ClientTarget, environ: Mapping[str, str]) -> dict[str, str]:
@@ -344,6 +365,7 @@ class Client:
         for name in ("NO_PROXY", "no_proxy"):
             variables[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
         templates = {**self.variables, **(self.model_variables if target.model else {})}
+        templates |= self.window_variables if target.window else {}
         return variables | {
             name: target.fill(value, escaped=value.startswith('{"'))
             for name, value in templates.items()

@@ -20,6 +20,7 @@ from innervoice.gateway.estimates import estimate
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.rewritten import RewrittenRequest
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
+from innervoice.pricing import context_window
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.refusals import Refused
@@ -88,7 +89,7 @@ def _facts(name: str, reaches: Mapping[str, str]) -> ModelFacts:
     return ModelFacts(
         name,
         target.provider or _OWNER,
-        row.context,
+        row.context or context_window(target.provider or "", target.model),
         row.max_output,
         reasons=row.reasons,
     )
