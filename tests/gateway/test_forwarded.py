@@ -10,6 +10,7 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.config import GatewayConfig, UpstreamSettings
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.rewritten import RewrittenRequest
 
@@ -283,3 +284,26 @@ def test_the_provider_judges_members_of_its_own_api(case):
     assert {**body, "model": sent.get("model")} == {**sent, "model": sent.get("model")}
     assert served.reports[-1].way == "bytes"
     assert reply.status == served.upstream.statuses[-1]
+
+
+@pytest.mark.parametrize(
+    ("members", "is_sent"),
+    [
+        ({"brand_new": {"a": 1}}, True),
+        ({"web_search_options": {"brand_new": 1}}, True),
+        ({"guided_regex": "a+"}, False),
+        ({"top_k": 5}, False),
+    ],
+)
+def test_openai_judges_new_members_of_chat_completions(members, is_sent):
+    """Hosts of this API have added members of their own; those that are known to be of others do not go to OpenAI."""
+    upstreams = {"chat": UpstreamSettings(provider="openai", dialect="openai-chat")}
+    served = Served(GatewayConfig(upstreams=upstreams))
+    body = {"model": "chat/gpt-5.4", "messages": [{"role": "user", "content": "hi"}], **members}
+    reply = asyncio.run(served.call("POST", "/v1/chat/completions", body))
+
+    sent = served.upstream.requests[-1]
+    assert (members.items() <= sent.items()) == is_sent
+    assert reply.status == served.upstream.statuses[-1]
+    dropped = [note.detail for note in served.reports[-1].notes if note.code == "extra_dropped"]
+    assert dropped == ([] if is_sent else list(members))

@@ -101,11 +101,15 @@ class _ReceivedFitter:
         )
 
     @property
-    def _refuses_others(self) -> bool:
-        """Whether the host refuses members that it does not have. The provider whose API it is judges new members itself: it may have them."""
+    def _is_maker(self) -> bool:
+        """Whether the host is the provider whose API it is. It judges new members itself: it may have them."""
         host = self._target.host
-        is_maker = host is not None and host.id == self._dialect.home
-        return is_strict(self._target) and (self._dialect.is_extended or not is_maker)
+        return host is not None and host.id == self._dialect.home
+
+    @property
+    def _refuses_others(self) -> bool:
+        """Whether the host refuses members that it does not have."""
+        return is_strict(self._target) and (not self._is_maker or bool(self._dialect.extensions))
 
     def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
         """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
@@ -144,7 +148,8 @@ class _ReceivedFitter:
         for path, value in _paths(extra, self._dialect):
             member: dict[str, Any] = {}
             path_put(member, path, value)
-            if refuses(member, {}, self._target):
+            is_foreign = not self._is_maker or path[0] in self._dialect.extensions
+            if is_foreign and refuses(member, {}, self._target):
                 self._notebook.add("extra_dropped", ".".join(path))
                 dropped = True
             else:

@@ -108,8 +108,8 @@ class Dialect(Value, frozen=True, kw_only=True):
 
     home: str
     """The provider that a path without a provider's name belongs to."""
-    is_extended: bool = False
-    """Whether other hosts add members of their own, so that a member which its home does not know was made for another host."""
+    extensions: frozenset[str] = frozenset()
+    """Members that other hosts have added to it: one of these that its home does not know was made for another host, and is not sent there."""
     path: str
     """Behind the base URL; `{model}` and `{verb}` are filled in."""
     bare_path: str = ""

@@ -39,6 +39,22 @@ def turn_of(body: dict[str, Any]) -> list[Any]:
     ]
 
 
+# Of vLLM, SGLang, llama.cpp, OpenRouter, Mistral, Ollama, NVIDIA and the hosts of facts about reasoning (their documentation, read 2026-11-17).
+_EXTENSIONS = frozenset(
+    {
+        "add_generation_prompt", "add_special_tokens", "bad_words", "cache_prompt", "chat_template", "chat_template_args",
+        "chat_template_kwargs", "continue_final_message", "do_sample", "documents", "echo", "enable_thinking", "extra_body", "grammar",
+        "guided_choice", "guided_decoding_backend", "guided_grammar", "guided_json", "guided_regex", "ignore_eos", "include_reasoning",
+        "include_stop_str_in_output", "keep_alive", "length_penalty", "min_p", "min_tokens", "mirostat", "mm_processor_kwargs", "models",
+        "num_ctx", "nvext", "options", "plugins", "preset", "priority", "prompt_mode", "provider", "random_seed", "reasoning",
+        "reasoning_budget", "reasoning_format", "reasoning_split", "regex", "repetition_penalty", "route", "safe_prompt",
+        "separate_reasoning", "session_id", "skip_special_tokens", "spaces_between_special_tokens", "stop_token_ids",
+        "stream_reasoning", "structured_outputs", "thinking", "thinking_budget", "thinking_token_budget", "tool_stream", "top_a",
+        "top_k", "transforms", "truncate_prompt_tokens", "typical_p", "use_beam_search",
+    }
+)  # fmt: skip
+
+
 DIALECT = Dialect(
     name="openai-chat",
     package=__name__,
@@ -61,7 +77,7 @@ DIALECT = Dialect(
     format_members=frozenset({"name", "description", "strict"}),
     endpoints={"GET /models": "models", "GET /models/{model}": "model"},
     home="openai",
-    is_extended=True,
+    extensions=_EXTENSIONS,
     path="/chat/completions",
     closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
