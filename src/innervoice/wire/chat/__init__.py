@@ -43,14 +43,14 @@ def turn_of(body: dict[str, Any]) -> list[Any]:
 _EXTENSIONS = frozenset(
     {
         "add_generation_prompt", "add_special_tokens", "bad_words", "cache_prompt", "chat_template", "chat_template_args",
-        "chat_template_kwargs", "continue_final_message", "do_sample", "documents", "echo", "enable_thinking", "extra_body", "grammar",
+        "chat_template_kwargs", "clear_thinking", "continue_final_message", "do_sample", "documents", "echo", "enable_thinking", "extra_body", "grammar",
         "guided_choice", "guided_decoding_backend", "guided_grammar", "guided_json", "guided_regex", "ignore_eos", "include_reasoning",
         "include_stop_str_in_output", "keep_alive", "length_penalty", "min_p", "min_tokens", "mirostat", "mm_processor_kwargs", "models",
         "num_ctx", "nvext", "options", "plugins", "preset", "priority", "prompt_mode", "provider", "random_seed", "reasoning",
-        "reasoning_budget", "reasoning_format", "reasoning_split", "regex", "repetition_penalty", "route", "safe_prompt",
+        "reasoning_budget", "reasoning_format", "reasoning_split", "regex", "repetition_penalty", "route", "safe_prompt", "search_settings",
         "separate_reasoning", "session_id", "skip_special_tokens", "spaces_between_special_tokens", "stop_token_ids",
         "stream_reasoning", "structured_outputs", "thinking", "thinking_budget", "thinking_token_budget", "tool_stream", "top_a",
-        "top_k", "transforms", "truncate_prompt_tokens", "typical_p", "use_beam_search",
+        "top_k", "transforms", "truncate_prompt_tokens", "typical_p", "usage", "use_beam_search",
     }
 )  # fmt: skip
 
