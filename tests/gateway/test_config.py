@@ -258,11 +258,11 @@ UPSTREAM_PROBLEMS = [
     ),
     (
         "openai]\nkeys = []",
-        "upstreams.openai.keys: expected a list of references, such as ['env:NAME'], got a list of 0",
+        "upstreams.openai.keys: expected a list of references, such as ['env:NAME'], or 'caller', got a list of 0",
     ),
     (
         f'openai]\nkeys = "{SECRET}"',
-        f"upstreams.openai.keys: expected a list of references, such as ['env:NAME'], got a text of {len(SECRET)} characters",
+        f"upstreams.openai.keys: expected a list of references, such as ['env:NAME'], or 'caller', got a text of {len(SECRET)} characters",
     ),
     (
         'opnai]\nkeys = ["env:A"]',

@@ -58,6 +58,11 @@ def command() -> None:
 @click.option("--tpm", type=click.IntRange(1, 10**12), help="Tokens per minute, input and output.")
 @click.option("--streams", type=click.IntRange(1, 10**6), help="Responses in progress.  [default: server.streams_per_key]")  # fmt: skip
 @click.option(
+    "--other-paths",
+    is_flag=True,
+    help="May also use paths of providers that the gateway only passes on: embeddings, files, batches, ...",
+)
+@click.option(
     "--owner",
     is_flag=True,
     help="For someone who runs this gateway: may see everyone's requests at /view.",
@@ -72,6 +77,7 @@ def add(
     rpm: int | None,
     tpm: int | None,
     streams: int | None,
+    other_paths: bool,
     owner: bool,
     file: str | None,
 ) -> None:
@@ -87,6 +93,7 @@ def add(
         "rpm": rpm,
         "tpm": tpm,
         "streams": streams,
+        "other_paths": other_paths,
         "owns_gateway": owner,
     }
     _check_name(name)
@@ -230,7 +237,8 @@ def _limits(caller: Caller) -> str:
         ("streams", caller.streams),
     )
     words = [f"{name} {value}" for name, value in limits if value]
-    return "  ".join([*(["owner"] if caller.owns_gateway else []), *words])
+    marks = [("owner", caller.owns_gateway), ("other paths", caller.other_paths)]
+    return "  ".join([*(mark for mark, is_set in marks if is_set), *words])
 
 
 def _members(caller: Caller) -> dict[str, Any]:
@@ -245,6 +253,7 @@ def _members(caller: Caller) -> dict[str, Any]:
         "rpm": caller.rpm,
         "tpm": caller.tpm,
         "streams": caller.streams,
+        "other_paths": caller.other_paths,
         "owns_gateway": caller.owns_gateway,
         "created": caller.created,
         "revoked": caller.revoked,

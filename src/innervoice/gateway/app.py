@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
-from innervoice.gateway.callers import ANYBODY, Caller, check_model
+from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import reply
-from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of, given_key
-from innervoice.gateway.errors import refused, trouble
-from innervoice.gateway.gateway import Gateway
+from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of
+from innervoice.gateway.errors import NO_OTHER_PATHS, refused, trouble
+from innervoice.gateway.gateway import Admitted, Gateway
 from innervoice.gateway.gateway_members import trace_of
 from innervoice.gateway.incoming import (
     Incoming,
@@ -23,15 +22,20 @@ from innervoice.gateway.incoming import (
     Send,
     check_head,
     check_host,
+    check_no_page,
     checked_body,
+    unless_gone,
 )
 from innervoice.gateway.listings import counted, looked_up
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.operations.viewing import is_view
-from innervoice.gateway.quotas import Underway
+from innervoice.gateway.other_paths import OtherPath, other_path_of
+from innervoice.gateway.quotas import Expected, Underway
 from innervoice.gateway.report import Report
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.stored_responses import OF_RESPONSES, of_response
+from innervoice.gateway.websockets import deny, incoming_of, relay
+from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
@@ -56,20 +60,42 @@ class Application:
         if scope["type"] == "lifespan":
             await self._live(receive, send)
             return
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":
+            await self._connect(scope, receive, send)
             return
         incoming = Incoming(scope, receive, send)
-        endpoint = endpoint_of(incoming.method, incoming.path, incoming.query, incoming.headers)
+        endpoint, place = self._endpoint(incoming)
         try:
             incoming.check_hosts()
             if is_view(scope["path"]):
                 await self.gateway.viewing.answer(scope, receive, send)
+            elif place is not None:
+                await self._pass(incoming, endpoint.dialect, place)
             elif isinstance(endpoint, Missing):
                 await reply(send, *refused(endpoint.dialect, endpoint.refusal))
             else:
                 await self._serve(incoming, endpoint)
         except Refused as error:
             await reply(send, *refused(endpoint.dialect, error.refusal))
+
+    def _endpoint(self, incoming: Incoming) -> tuple[Endpoint | Missing, OtherPath | None]:
+        """What a request asks for, and where it goes if the gateway only passes it on.
+
+        What the gateway serves it serves also behind the name of a provider, as in `/openai/v1/chat/completions`.
+        """
+        method, query, headers = incoming.method, incoming.query, incoming.headers
+        endpoint = endpoint_of(method, incoming.path, query, headers)
+        usual = self.gateway.config.server.other_paths
+        if not isinstance(endpoint, Missing) or usual == "off":
+            return endpoint, None
+        if endpoint.refusal.status not in (404, 405):  # it is served, but not in this way
+            return endpoint, None
+        place = other_path_of(incoming.path, self.gateway.routes, usual)
+        if place is not None and place.is_named and place.upstream not in DIALECTS:
+            served = endpoint_of(method, place.path, query, headers)
+            if isinstance(served, Endpoint):
+                return served, None
+        return endpoint, place
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -101,8 +127,9 @@ class Application:
                 send, 200, {"content-type": kind}, b"" if incoming.method == "HEAD" else body
             )
             return
-        caller = await gateway.callers.of(given_key(incoming.headers, incoming.query))
-        if caller is ANYBODY:
+        admitted = await gateway.admit(incoming.headers, incoming.query, endpoint.dialect)
+        caller = admitted.caller
+        if admitted.is_local:
             check_host(incoming.headers.get("host", ""))
         if endpoint.verb == "explain":
             explained = await gateway.explained(endpoint.id or "", caller.name)
@@ -111,13 +138,72 @@ class Application:
             check_head(incoming.headers, gateway.limits)
             body = await incoming.body(gateway.limits)
             work = self._answer if endpoint.verb == "answer" else self._count
-            await work(incoming, endpoint, body, caller)
+            await work(incoming, endpoint, body, admitted)
         elif endpoint.verb in OF_RESPONSES:
             await incoming.body(gateway.limits)
             response = await of_response(gateway, endpoint, incoming.query, caller.name)
             await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(response))
         else:
             await self._look_up(incoming, endpoint, caller)
+
+    # ---- other paths ---------------------------------------------------------------------------
+
+    async def _admit_other(self, incoming: Incoming, dialect: str) -> Admitted:
+        """The caller of a path that is only passed on; raises `Refused` for one that may not use it."""
+        admitted = await self.gateway.admit(incoming.headers, incoming.query, dialect)
+        if admitted.is_local:
+            check_host(incoming.headers.get("host", ""))
+            check_no_page(incoming.headers)
+        elif admitted.credential is None and not admitted.caller.other_paths:
+            raise Refused(NO_OTHER_PATHS)
+        return admitted
+
+    async def _pass(self, incoming: Incoming, dialect: str, place: OtherPath) -> None:
+        gateway = self.gateway
+        admitted = await self._admit_other(incoming, dialect)
+        with self._counted(incoming, admitted) as report:
+            underway = await gateway.quotas.begin(admitted.caller, report, lambda: Expected(0))
+            try:
+                if not await gateway.other_paths.serve(incoming, place, admitted, report):
+                    report.status = report.status or 499
+            except Refused as error:
+                await self._refuse(incoming, dialect, report, error.refusal)
+            finally:
+                if underway is not None:
+                    await gateway.quotas.end(underway, report)
+
+    async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serves a WebSocket."""
+        incoming = incoming_of(scope, receive, send)
+        endpoint, place = self._endpoint(incoming)
+        if place is None:
+            assert isinstance(endpoint, Missing), "nothing is served over WebSocket here"
+            await deny(send, endpoint.dialect, endpoint.refusal)
+            return
+        try:
+            admitted = await self._admit_other(incoming, endpoint.dialect)
+            with self._counted(incoming, admitted) as report:
+                protocols = list(scope.get("subprotocols", ()))
+                await relay(incoming, protocols, self.gateway.other_paths, place, admitted, report)
+        except Refused as error:
+            await deny(send, endpoint.dialect, error.refusal)
+
+    @contextmanager
+    def _counted(self, incoming: Incoming, admitted: Admitted) -> Iterator[Report]:
+        """The report of a request that is only passed on, which is counted when it ends."""
+        gateway = self.gateway
+        report = gateway.new_report(admitted.caller, "other")
+        report.way, report.asked = "other", f"{incoming.method} {incoming.path}"
+        report.trace = trace_of(incoming.headers)
+        gateway.metrics.stream_opened()
+        try:
+            yield report
+        except Refused as error:
+            report.status, report.error = error.refusal.status, "refused"
+            raise
+        finally:
+            gateway.metrics.stream_closed()
+            gateway.finish(report)
 
     async def _look_up(self, incoming: Incoming, endpoint: Endpoint, caller: Caller) -> None:
         """Answers requests that need no model: the list of models, one model, the version."""
@@ -134,9 +220,9 @@ class Application:
     # ---- answers -------------------------------------------------------------------------------
 
     async def _answer(
-        self, incoming: Incoming, endpoint: Endpoint, body: bytes, caller: Caller
+        self, incoming: Incoming, endpoint: Endpoint, body: bytes, admitted: Admitted
     ) -> None:
-        gateway = self.gateway
+        gateway, caller = self.gateway, admitted.caller
         report = gateway.new_report(caller, endpoint.dialect)
         report.trace = trace_of(incoming.headers)
         gateway.metrics.stream_opened()
@@ -151,21 +237,23 @@ class Application:
             underway = await gateway.quotas.begin(
                 caller, report, partial(gateway.expected, request, caller)
             )
-            serving = Serving(gateway, request, incoming.headers, incoming.send, logged)
-            if not await _unless_gone(serving.serve(), incoming.receive):
+            serving = Serving(
+                gateway, request, incoming.headers, incoming.send, logged, admitted.credential
+            )
+            if not await unless_gone(serving.serve(), incoming.receive):
                 await serving.disconnected()
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None
             await self._refuse(
-                incoming, endpoint, report, trouble(error, endpoint.dialect, upstream)
+                incoming, endpoint.dialect, report, trouble(error, endpoint.dialect, upstream)
             )
         except Refused as error:
-            await self._refuse(incoming, endpoint, report, error.refusal)
+            await self._refuse(incoming, endpoint.dialect, report, error.refusal)
         except Exception as error:  # noqa: BLE001 - an internal error is reported in the client's dialect, without any text of the request
             report.error = type(error).__name__
             if serving is None or not serving.has_begun:
-                await self._refuse(incoming, endpoint, report, _MISTAKE)
+                await self._refuse(incoming, endpoint.dialect, report, _MISTAKE)
         finally:
             gateway.metrics.stream_closed()
             if underway is not None:
@@ -175,46 +263,20 @@ class Application:
                 logged.end(report)
 
     async def _refuse(
-        self, incoming: Incoming, endpoint: Endpoint, report: Report, refusal: Refusal
+        self, incoming: Incoming, dialect: str, report: Report, refusal: Refusal
     ) -> None:
-        status, headers, body = refused(endpoint.dialect, refusal)
+        status, headers, body = refused(dialect, refusal)
         report.status = status
         report.error = report.error or refusal.type or "refused"
         report_headers = {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
         await reply(incoming.send, status, {**headers, **report_headers}, body)
 
     async def _count(
-        self, incoming: Incoming, endpoint: Endpoint, body: bytes, caller: Caller
+        self, incoming: Incoming, endpoint: Endpoint, body: bytes, admitted: Admitted
     ) -> None:
         value = checked_body(body, self.gateway.limits)
         try:
-            headers, counts = await counted(self.gateway, endpoint, body, value, caller)
+            headers, counts = await counted(self.gateway, endpoint, body, value, admitted)
         except InnervoiceError as error:
             raise Refused(trouble(error, endpoint.dialect)) from None
         await reply(incoming.send, 200, headers, dump_json(counts))
-
-
-async def _unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
-    """Runs the work; returns whether it finished before the client disconnected, which cancels it at once."""
-    task = asyncio.current_task()
-    assert task is not None
-    is_gone = False
-
-    async def watch() -> None:
-        nonlocal is_gone
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        is_gone = True
-        task.cancel()
-
-    watching = asyncio.get_running_loop().create_task(watch())
-    try:
-        await work
-    except asyncio.CancelledError:
-        if not is_gone:
-            raise
-        task.uncancel()
-        return False
-    finally:
-        watching.cancel()
-    return True

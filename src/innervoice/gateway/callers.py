@@ -97,6 +97,8 @@ class Caller(Row, frozen=True, kw_only=True):
     """Concurrent answers."""
     owns_gateway: bool = False
     """Whether it may view the requests of all callers, like the operator of the gateway."""
+    other_paths: bool = False
+    """Whether it may use paths of providers that the gateway does not read."""
     created: float = 0.0
     revoked: float | None = None
 

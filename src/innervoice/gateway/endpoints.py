@@ -16,7 +16,7 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
 from innervoice.wire.refusals import Headers, Refusal
 
-__all__ = ["Endpoint", "Missing", "Verb", "endpoint_of", "given_key"]
+__all__ = ["KEY_HEADERS", "Endpoint", "Missing", "Verb", "endpoint_of", "given_key"]
 
 Verb: TypeAlias = Literal[
     "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
@@ -38,13 +38,14 @@ _PLACES = {
     "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
     "report": r"(?P<report>[^/]+)",
 }
+_ELSEWHERE = "; a path of a provider is passed on as it is behind the provider's name, as in /openai/v1/embeddings, or to the provider that other_paths in [server] names"
 _REMEMBERED = 256
 """Longer paths are looked up each time."""
 _MOST_VERSIONS = 2
 """A base URL that ends in /v1, and a client that adds it once more."""
 _VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
 """A name that ends like models/M:embedContent is a verb that is not served, not a model."""
-_KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
+KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
 
 
 class Endpoint(NamedTuple):
@@ -159,7 +160,7 @@ def given_key(headers: Headers, query: str) -> str | None:
     An AWS signature is not a key: it proves a secret that only AWS knows. Converse's clients send a bearer token instead if
     AWS_BEARER_TOKEN_BEDROCK is set.
     """
-    for name in _KEY_HEADERS:
+    for name in KEY_HEADERS:
         key = headers.get(name, "").strip()
         kind, _, token = key.partition(" ")
         if kind.lower() == "bearer":
@@ -298,7 +299,7 @@ def _not_found(method: str, path: str, pieces: _Path, headers: Headers) -> Missi
     rows = (row for row in _rows() if dialect in row.dialects)
     served = ", ".join(f"{row.method} /{row.path}" for row in rows)
     versions = " or ".join(f"/{version}" for version in dialect_named(dialect).versions)
-    text = f"{method} {_short_path(path)} is not served here; for {dialect} there are {served}, also with the prefix {versions}"
+    text = f"{method} {_short_path(path)} is not served here; for {dialect} there are {served}, also with the prefix {versions}{_ELSEWHERE}"
     return Missing(dialect, Refusal(text=text, status=404))
 
 

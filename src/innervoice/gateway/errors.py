@@ -30,6 +30,7 @@ from innervoice.wire.refusals import Refusal
 __all__ = [
     "KEYS_AWAY",
     "NO_KEY",
+    "NO_OTHER_PATHS",
     "NO_STORE",
     "WRONG_KEY",
     "ErrorReply",
@@ -48,6 +49,11 @@ __all__ = [
     "unknown_model",
 ]
 
+NO_OTHER_PATHS = Refusal(
+    text="this key may not use other paths of providers; a key that may is created with `innervoice keys add NAME --other-paths`",
+    status=403,
+    code="other_paths_not_allowed",
+)
 _CHALLENGE = {"www-authenticate": "Bearer"}
 NO_KEY = Refusal(
     text="no key was sent; send a key of this gateway in x-api-key, Authorization (Bearer), x-goog-api-key or ?key=",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 from secrets import token_bytes, token_hex
-from typing import Any
+from typing import Any, NamedTuple
 
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
@@ -17,11 +17,14 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
-from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
+from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, KnownCallers, is_key
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
+from innervoice.gateway.credentials import Credential, credential_of
+from innervoice.gateway.endpoints import given_key
+from innervoice.gateway.errors import WRONG_KEY
 from innervoice.gateway.forwarded import ForwardedRequests
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.journal import Journal
@@ -30,6 +33,7 @@ from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
+from innervoice.gateway.other_paths import OtherPaths
 from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
@@ -46,9 +50,19 @@ from innervoice.memory.stores.store import Retention, Store, StoreError
 from innervoice.memory.turns import Turns
 from innervoice.wire.refusals import Refusal, Refused
 
-__all__ = ["Gateway"]
+__all__ = ["Admitted", "Gateway"]
 
 _EXPLAIN_AGAIN = (0.05, 0.1, 0.2)
+
+
+class Admitted(NamedTuple):
+    """Who may use the gateway for a request."""
+
+    caller: Caller
+    credential: Credential | None = None
+    """What the caller sent for its own provider, where upstreams are called with that."""
+    is_local: bool = False
+    """Whether no key was needed, because only this machine can reach the gateway."""
 
 
 class Gateway:
@@ -85,6 +99,7 @@ class Gateway:
         self.lookup_key, *self.older_lookup_keys = (
             derived(one, "look-up") for one in (key, *older_keys)
         )
+        self._owner_key = derived(key, "callers' credentials")
         self.sealer = EnvelopeSealer(key, *older_keys)
         self.store: Store = (
             RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)) if store is None else store
@@ -108,6 +123,7 @@ class Gateway:
         self.forwarded = ForwardedRequests()
         self.appended = AppendedRequests()
         self.refused = RefusedSeals()
+        self.other_paths = OtherPaths(self)
         self.request_log = request_log
         self.viewing = Viewing(self.callers, request_log, key, *older_keys)
         self.reload(config)
@@ -134,6 +150,26 @@ class Gateway:
             server.idle_seconds,
             server.total_seconds,
         )
+
+    async def admit(self, headers: Mapping[str, str], query: str, dialect: str) -> Admitted:
+        """The caller of a request; raises `Refused` for a key that is not valid."""
+        key = given_key(headers, query)
+        is_outside = False
+        try:
+            caller = await self.callers.of(key)
+        except Refused as error:
+            is_outside = error.refusal == WRONG_KEY and not is_key(key or "")
+            if not is_outside or not self.routes.takes_callers_keys:
+                raise
+            caller = ANYBODY
+        is_local = caller is ANYBODY and not is_outside
+        if caller is not ANYBODY or not self.routes.takes_callers_keys:
+            return Admitted(caller, None, is_local)
+        credential = credential_of(headers, query, dialect, self._owner_key)
+        if credential is None:
+            return Admitted(caller, None, is_local)
+        credential = replace(credential, is_only_key=is_outside)
+        return Admitted(Caller(name=credential.owner), credential, is_local)
 
     def new_report(self, caller: Caller, dialect: str) -> Report:
         """The report of a request that has just arrived."""
@@ -252,5 +288,6 @@ class Gateway:
         await self.responses.close()
         await self.store.close()
         await self.http.aclose()
+        await self.other_paths.close()
         if self.request_log is not None:
             await asyncio.to_thread(self.request_log.close)

@@ -15,5 +15,5 @@ class GatewayInThread(LocalServer):
     """Serves an application on a free port of this machine."""
 
     def __init__(self, app: Any) -> None:
-        config = uvicorn.Config(app, log_level="error", lifespan="on", ws="none")
+        config = uvicorn.Config(app, log_level="error", lifespan="on", ws="websockets-sansio")
         super().__init__(uvicorn.Server(config))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, TypeAlias
@@ -13,7 +13,18 @@ from innervoice.gateway.limits import Limits
 from innervoice.wire.dialects import HISTORY_MEMBERS
 from innervoice.wire.refusals import Headers, Refusal, Refused, bounded
 
-__all__ = ["Incoming", "Receive", "Scope", "Send", "check_head", "check_host", "checked_body"]
+__all__ = [
+    "Incoming",
+    "Receive",
+    "Scope",
+    "Send",
+    "check_framing",
+    "check_head",
+    "check_host",
+    "check_no_page",
+    "checked_body",
+    "unless_gone",
+]
 
 Scope: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
@@ -32,6 +43,7 @@ class Incoming:
             (scope.get("raw_path") or scope["path"].encode()).decode("latin-1").partition("?")[0]
         )
         self.query: str = scope.get("query_string", b"").decode("latin-1")
+        self.scheme: str = scope.get("scheme", "http")
         self.version: str = scope.get("http_version", "")
         self.hosts = sum(name.lower() == b"host" for name, _ in scope["headers"])
         self.headers = {
@@ -66,14 +78,7 @@ class Incoming:
 
 def check_head(headers: Headers, limits: Limits) -> None:
     """Raises `Refused` for a request with a body whose headers already show that it cannot be served; header names are in lower case."""
-    size = sum(len(name) + len(value) for name, value in headers.items())
-    if size > limits.header_bytes:
-        text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
-        raise Refused(Refusal(text=text, status=431))
-    if "transfer-encoding" in headers and "content-length" in headers:
-        # Servers on the way may disagree about where such a request ends.
-        text = "a request has either content-length or transfer-encoding, not both"
-        raise Refused(Refusal(text=text))
+    check_framing(headers, limits)
     length = headers.get("content-length", "0").strip()
     if not (length.isascii() and length.isdecimal()):
         raise Refused(Refusal(text="content-length must be a number"))
@@ -86,6 +91,18 @@ def check_head(headers: Headers, limits: Limits) -> None:
         # A small body may decompress to a huge one.
         text = f"the body must not be compressed; content-encoding is {_quoted(encoding)}"
         raise Refused(Refusal(text=text, status=415, headers={"accept-encoding": "identity"}))
+
+
+def check_framing(headers: Headers, limits: Limits) -> None:
+    """Raises `Refused` for a request with too many headers, or whose end is unclear."""
+    size = sum(len(name) + len(value) for name, value in headers.items())
+    if size > limits.header_bytes:
+        text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
+        raise Refused(Refusal(text=text, status=431))
+    if "transfer-encoding" in headers and "content-length" in headers:
+        # Servers on the way may disagree about where such a request ends.
+        text = "a request has either content-length or transfer-encoding, not both"
+        raise Refused(Refusal(text=text))
 
 
 @lru_cache(maxsize=64)
@@ -106,6 +123,13 @@ def check_host(host: str) -> None:
         is_here = False
     if not is_here:
         text = f"expected localhost or a loopback address in the host header, got {_quoted(host)}; with callers' keys (innervoice keys add) any host name is accepted"
+        raise Refused(Refusal(text=text, status=403))
+
+
+def check_no_page(headers: Headers) -> None:
+    """Raises `Refused` for a request of a web page: where no key is needed, any page in a browser of this machine could send it."""
+    if "origin" in headers or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+        text = "expected a request of a program, got one of a web page; with callers' keys (innervoice keys add) pages are served as well"
         raise Refused(Refusal(text=text, status=403))
 
 
@@ -167,3 +191,29 @@ def _place(error: ValueError) -> str:
 
 def _quoted(value: str) -> str:
     return repr(value[:100])
+
+
+async def unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
+    """Runs the work; returns whether it finished before the client disconnected, which cancels it at once."""
+    task = asyncio.current_task()
+    assert task is not None
+    is_gone = False
+
+    async def watch() -> None:
+        nonlocal is_gone
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        is_gone = True
+        task.cancel()
+
+    watching = asyncio.get_running_loop().create_task(watch())
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not is_gone:
+            raise
+        task.uncancel()
+        return False
+    finally:
+        watching.cancel()
+    return True

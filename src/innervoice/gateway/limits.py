@@ -35,6 +35,13 @@ class Limits:
     aside_bytes: int = 256 * 1024
     """A larger request is read and written in a thread, so that the streams of others go on meanwhile (bytes)."""
 
+    upload_bytes: int = 4 * 1024**3
+    """The body of a request for another path of a provider, which is passed on while it arrives (bytes)."""
+    counted_bytes: int = 1_000_000
+    """A larger answer from such a path is not searched for token counts (bytes)."""
+    socket_bytes: int = 32 * 1024 * 1024
+    """A message of a WebSocket (bytes)."""
+
     # ---- connections and processes
     keep_alive_seconds: int = 75
     """How long an idle connection stays open: longer than load balancers keep theirs, so that they close first (seconds)."""

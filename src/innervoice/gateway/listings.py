@@ -14,6 +14,7 @@ from innervoice.client.auth import Outgoing
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import Caller, check_model
+from innervoice.gateway.credentials import with_credential
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.estimates import estimate
@@ -27,7 +28,7 @@ from innervoice.wire.refusals import Refused
 from innervoice.wire.serve import ModelFacts
 
 if TYPE_CHECKING:
-    from innervoice.gateway.gateway import Gateway
+    from innervoice.gateway.gateway import Admitted, Gateway
 
 __all__ = [
     "ESTIMATED",
@@ -132,16 +133,17 @@ def _reached(name: str, routes: Routes) -> str:
 
 
 async def counted(
-    gateway: Gateway, endpoint: Endpoint, body: bytes, value: dict[str, Any], caller: Caller
+    gateway: Gateway, endpoint: Endpoint, body: bytes, value: dict[str, Any], admitted: Admitted
 ) -> tuple[Mapping[str, str], dict[str, Any]]:
     """The headers and the body of the response."""
     inner = value.get(dialect_named(endpoint.dialect).counted_in or "")
     value = as_dict(inner) if isinstance(inner, dict) else value
+    caller = admitted.caller
     report = gateway.new_report(caller, endpoint.dialect)
     whole = Endpoint(endpoint.dialect, "answer", endpoint.model, stream=False)
     request = RewrittenRequest(gateway, whole, body, value, report, {})
     check_model(caller, request.name)
-    route = gateway.routes.route(request.name)
+    route = with_credential(gateway.routes.route(request.name), admitted.credential)
     candidate = route.candidates[0]
     host = candidate.target.host
     if host and host.counts and candidate.target.dialect == host.dialect:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ReasoningCounts", "Report", "Way", "counted"]
 
-Way: TypeAlias = Literal["bytes", "canon"]
-"""How a request was forwarded: as the bytes that came, or read and rewritten."""
+Way: TypeAlias = Literal["bytes", "canon", "other"]
+"""How a request was forwarded: as the bytes that came, or read and rewritten; "other": a path that the gateway does not read."""
 
 
 @dataclass(slots=True)
@@ -34,7 +34,7 @@ class Report:
     dialect: str
     """The client's dialect."""
     asked: str = ""
-    """The model's name as the client wrote it."""
+    """The model's name as the client wrote it; for another path, the method and the path."""
     provider: str = ""
     model: str = ""
     """The model that was called last, as its host spells it."""

@@ -138,6 +138,24 @@ class Routes:
         return tuple(dict.fromkeys((*self._exact, *listed)))
 
     @property
+    def is_emulated(self) -> bool:
+        """Whether the emulator answers in place of all providers."""
+        return self._emulated is not None
+
+    def has_upstream(self, name: str) -> bool:
+        """Whether a word is the name of a provider or of an upstream."""
+        return _id_of(name) in self._upstreams or host_of(name) is not None
+
+    def is_same(self, name: str, other: str) -> bool:
+        """Whether two names stand for one provider or upstream."""
+        return _id_of(name) == _id_of(other)
+
+    @property
+    def takes_callers_keys(self) -> bool:
+        """Whether any upstream is called with the caller's own credential."""
+        return any(upstream.takes_callers_keys for upstream in self._upstreams.values())
+
+    @property
     def providers_with_keys(self) -> tuple[str, ...]:
         """The providers and upstreams that have a key, or need none because the emulator answers."""
         return tuple(upstream.name for upstream in self._all() if upstream.has_key)

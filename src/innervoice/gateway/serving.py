@@ -30,6 +30,7 @@ from innervoice.errors import (
 from innervoice.gateway.answers import ClientAnswer, answer_for
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
+from innervoice.gateway.credentials import Credential, with_credential
 from innervoice.gateway.errors import trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.forwarded import is_reasoning
@@ -63,7 +64,9 @@ class Serving:
         headers: Mapping[str, str],
         send: Send,
         logged: FollowedRequest | None = None,
+        credential: Credential | None = None,
     ) -> None:
+        self._credential = credential
         self._gateway = gateway
         self._request = request
         self._headers_in = headers
@@ -89,7 +92,7 @@ class Serving:
     async def serve(self) -> None:
         """Sends the answer; raises if there is none and the client has received nothing yet."""
         gateway = self._gateway
-        route = gateway.routes.route(self._request.name)
+        route = with_credential(gateway.routes.route(self._request.name), self._credential)
         conversation = self._key = await self._conversation()
         candidates = gateway.circuits.order(route, conversation)
         failed: Exception | None = None

@@ -68,6 +68,16 @@ class Account:
     """The reference of its key, such as `env:OPENAI_KEY_A`; never the key."""
     keyring: Keyring = field(repr=False)
 
+    def with_keyring(self, keyring: CallersKeyring) -> Account:
+        """The account of a caller."""
+        return Account(f"{self.name}:{keyring.owner}", keyring)
+
+
+class CallersKeyring(Keyring):
+    """A keyring that holds a caller's own credential."""
+
+    owner: str
+
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
@@ -78,6 +88,8 @@ class Candidate:
     is_default_url: bool
     account: Account
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    takes_callers_key: bool = False
+    """Whether it is called with the caller's own credential."""
 
     @property
     def destination(self) -> Destination:
@@ -113,6 +125,8 @@ class Upstream:
     """The accounts of the config; empty: the environment has the key."""
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
     is_emulated: bool = False
+    takes_callers_keys: bool = False
+    """Whether callers bring their own credentials."""
 
     @classmethod
     def of_settings(
@@ -132,6 +146,7 @@ class Upstream:
                 _keyring(provider, "emulated" if url else secret(reference, environ)),
             )
             for reference in settings.keys
+            if not settings.takes_callers_keys
         )
         return cls(
             name,
@@ -147,6 +162,7 @@ class Upstream:
                 for header, value in settings.headers.items()
             },
             is_emulated=url is not None,
+            takes_callers_keys=settings.takes_callers_keys,
         )
 
     @classmethod
@@ -163,7 +179,7 @@ class Upstream:
     @property
     def has_key(self) -> bool:
         """Whether a key is set; credentials that would have to be looked up do not count."""
-        if self.accounts or self.is_emulated:
+        if self.accounts or self.is_emulated or self.takes_callers_keys:
             return True
         if self.base_url is not None or self.host is None:
             return False
@@ -188,6 +204,7 @@ class Upstream:
                 is_default_url,
                 account,
                 self.headers,
+                self.takes_callers_keys,
             )
             for account in accounts
         )
@@ -214,6 +231,8 @@ class Upstream:
 
     def _account(self, target: Target, base_url: str) -> Account:
         """The account for which the config lists no key."""
+        if self.takes_callers_keys:
+            return Account("caller", _keyring(self.provider, None))
         if self.is_emulated:
             return Account("emulated", _keyring(self.provider, "emulated"))
         if self.base_url or self.host is None:

@@ -24,6 +24,7 @@ from innervoice.errors import UsageError
 from innervoice.gateway.config.checks import LOOPBACK, checked_tables, exposure_problem
 from innervoice.gateway.config.reading import Problems
 from innervoice.gateway.config.secrets import is_reference, secret, text_or_secret
+from innervoice.gateway.config.upstreams import CALLERS_OWN
 
 __all__ = [
     "ConfigError",
@@ -89,6 +90,8 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     retries: int = 2
     longest_wait: float = 60
     """The longest Retry-After, in seconds, that the gateway waits for before it calls another candidate."""
+    other_paths: str | None = None
+    """The upstream for paths that the gateway does not serve and that name no provider; "off": no such path is passed on at all."""
     body_bytes: int = 32 * 1024 * 1024
     streams_per_key: int = 1000
     """How many concurrent answers one caller's key may have."""
@@ -121,13 +124,18 @@ class UpstreamSettings(Row, frozen=True, kw_only=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"headers"})
 
     keys: tuple[str, ...] = ()
-    """References to keys, one for each account."""
+    """References to keys, one for each account; "caller": callers bring their own."""
     base_url: str | None = None
     provider: str | None = None
     """The provider whose catalog row describes it; by default the one with the upstream's name."""
     dialect: str | None = None
     headers: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Headers that are added to each request; a value may be a reference."""
+
+    @property
+    def takes_callers_keys(self) -> bool:
+        """Whether it is called with the caller's own credential."""
+        return self.keys == (CALLERS_OWN,)
 
 
 class GatewayConfig(Row, frozen=True, kw_only=True):

@@ -80,6 +80,7 @@ _SERVER = {
     "total_seconds": _SECONDS,
     "retries": number("a whole number from 0 to 10", least=0, most=10, whole=True),
     "longest_wait": number("a number of seconds, 0 or more", least=0, most=1e9),
+    "other_paths": text("a provider's name, or 'off'"),
     "body_bytes": number("a number of bytes, 1024 or more", least=1024, whole=True),
     "streams_per_key": number("a whole number, 1 or more", least=1, whole=True),
 }
@@ -113,6 +114,7 @@ def checked_tables(
         for name, value in top.get("upstreams", {}).items()
     }
     check_upstream_names(upstreams, problems)
+    _check_other_paths(server.get("other_paths"), upstreams, problems)
     models = _models(top.get("models", []), upstreams, problems)
     exposed = exposure_problem(server.get("host", LOOPBACK), {})
     keys = top.get("keys", {})
@@ -137,6 +139,17 @@ def _server(value: Any, environ: Mapping[str, str], problems: Problems) -> dict[
             "server.store", "expected a URL without a password; write 'env:NAME' for a URL with one"
         )
     return server
+
+
+def _check_other_paths(name: str | None, upstreams: Mapping[str, Any], problems: Problems) -> None:
+    """The upstream for other paths must exist."""
+    if name in (None, "off", *upstreams) or host_of(name or "") is not None:
+        return
+    near = did_you_mean(name or "", [*upstreams, *provider_ids()])
+    problems.add(
+        "server.other_paths",
+        f"expected a provider, the name of a table [upstreams.NAME], or 'off', got {shown(name)}{near}",
+    )
 
 
 def _check_key(reference: str, environ: Mapping[str, str], problems: Problems) -> None:

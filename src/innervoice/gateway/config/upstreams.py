@@ -24,6 +24,7 @@ from innervoice.privacy.secrets import CREDENTIALS, may_be_secret
 from innervoice.wire.dialects import DIALECTS
 
 __all__ = [
+    "CALLERS_OWN",
     "OWNER_NAME",
     "SHORTEST_KEY",
     "check_keys",
@@ -39,10 +40,12 @@ OWNER_NAME = "a caller's name of letters, digits, '.', '_', '@' and '-'"
 SHORTEST_KEY = 16
 """How many characters a caller's key needs where other machines can reach the gateway."""
 
+CALLERS_OWN = "caller"
+"""In place of keys: each caller is called for with its own."""
 _UPSTREAM = {
     "keys": MemberKind(
-        "a list of references, such as ['env:NAME']",
-        lambda value: isinstance(value, list) and bool(value),
+        "a list of references, such as ['env:NAME'], or 'caller'",
+        lambda value: value == CALLERS_OWN or (isinstance(value, list) and bool(value)),
     ),
     "base_url": text("a URL, such as 'https://host/v1'"),
     "provider": text("a provider's name"),
@@ -77,6 +80,9 @@ def checked_upstream(
             f"expected a URL, since {shown(name)} is not a provider{did_you_mean(name, provider_ids())}",
         )
     keys = upstream.get("keys", [])
+    if keys == CALLERS_OWN:
+        _check_own(name, upstream, place, problems)
+        keys, upstream["keys"] = [], [CALLERS_OWN]
     for index, reference in enumerate(keys):
         at = f"{place}.keys[{index}]"
         if reference in keys[:index]:
@@ -86,6 +92,16 @@ def checked_upstream(
     headers = upstream.get("headers", {})
     _check_headers(headers, environ, f"{place}.headers", problems, emulated=emulated)
     return upstream
+
+
+def _check_own(name: str, upstream: Mapping[str, Any], place: str, problems: Problems) -> None:
+    """Callers' own credentials are sent as they are, so requests that are signed cannot have them."""
+    host = host_of(upstream.get("provider") or name)
+    if host is not None and host.aws_service and "base_url" not in upstream:
+        problems.add(
+            f"{place}.keys",
+            f"{name} needs a signature for each request, so a caller's key cannot be passed on; list keys",
+        )
 
 
 def _check_provider(name: str, provider: str | None, place: str, problems: Problems) -> None:

@@ -194,7 +194,8 @@ def json_line(report: Report) -> str:
 def terminal_line(report: Report) -> str:
     """A report as one line for people."""
     model = "/".join(filter(None, (report.provider, report.model))) or report.asked or "?"
-    pieces = [f"{_redacted(report.dialect)} -> {_redacted(model)}"]
+    client = report.asked if report.way == "other" else report.dialect
+    pieces = [f"{_redacted(client)} -> {_redacted(model)}"]
     if report.error or not 200 <= report.status < 300:
         pieces.append(f"{report.status} {_redacted(report.error or '')}".rstrip())
     pieces += filter(None, (_reasoning(report), _tokens(report), _times(report)))

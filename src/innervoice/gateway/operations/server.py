@@ -282,7 +282,8 @@ def _settings(app: ASGIApplication) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=_Protocol,
-        ws="none",
+        ws="websockets-sansio",
+        ws_max_size=LIMITS.socket_bytes,
         interface="asgi3",
         log_config=None,
         log_level="error",  # its warnings are about callers' input, which could repeat without limit
