@@ -336,3 +336,30 @@ def test_a_signed_provider_cannot_take_a_callers_key(tmp_path):
     done = run("serve", "--check", "--config", str(file))
     assert 0 != done.returncode
     assert "needs a signature for each request" in done.stderr.decode()
+
+
+# ---- what is kept for the viewer -----------------------------------------------------------------
+
+QUESTION = {"model": "gemini/gemini-3.5-flash", "max_tokens": 2000, "messages": [{"role": "user", "content": "What is 15 * 23? unmistakable"}]}  # fmt: skip
+
+
+@pytest.mark.parametrize(("log", "kept"), [("none", None), ("shape", False), ("full", True)])
+def test_the_command_says_what_is_kept(tmp_path, log, kept):
+    """The option wins over the configuration, also with emulated models."""
+    file = tmp_path / "gateway.toml"
+    file.write_text('[server]\nlog = "shape"\n')
+    with Serve("--emulated", "--log", log, "--config", str(file), XDG_STATE_HOME=str(tmp_path / "state")) as serve:  # fmt: skip
+        serve.greeting()
+        address = f"http://127.0.0.1:{serve.port}"
+        assert 200 == ask("POST", f"{address}/v1/messages", json=QUESTION).status_code
+        page = ask("GET", f"{address}/view/")
+        serve.process.terminate()
+        serve.process.wait(30)
+    written = b"".join(path.read_bytes() for path in (tmp_path / "state").rglob("*.jsonl"))
+    if kept is None:
+        assert b"" == written
+        assert (404, True) == (page.status_code, "--log full" in page.text)
+    else:
+        assert written
+        assert kept == (b"unmistakable" in written)
+        assert 200 == page.status_code

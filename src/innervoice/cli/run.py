@@ -200,15 +200,13 @@ def _gateway_here(
 
     summary = RequestSummary(report, priced=not emulated)
     gateway = serve.ServedGateway(
-        file, "127.0.0.1", 0, emulated=emulated, script=script, output=summary
+        file, "127.0.0.1", 0, emulated=emulated, script=script, log=log, output=summary
     )
     if gateway.config.keys and not key:
         raise UsageError("this configuration has [keys]; set one of them in INNERVOICE_CLIENT_KEY")
     if not emulated:
         _check_keys(gateway.routes_of(gateway.config), model)
     gateway.open_state()
-    if log is not None:
-        gateway.keep(log)
     for note in gateway.state.notes:
         click.echo(f"innervoice: {note}", err=True)
     with GatewayInThread(gateway.create_app()) as server:

@@ -75,6 +75,11 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
 @click.option("--check", is_flag=True, help="Check and explain the configuration, and exit.")
 @click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and exit.")
 @click.option(
+    "--log",
+    type=click.Choice(["none", "shape", "full"]),
+    help="What is kept of requests for innervoice view: nothing, no texts, or texts without seals and keys.  [default: the config's, shape]",
+)
+@click.option(
     "--log-format",
     type=click.Choice(["text", "json"]),
     default="text",
@@ -96,6 +101,7 @@ def command(
     script: str | None,
     check: bool,
     demo: bool,
+    log: str | None,
     log_format: LogFormat,
     otel: bool,
 ) -> None:
@@ -114,7 +120,9 @@ def command(
         raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
     try:
         output = ServeOutput(log_format)
-        gateway = ServedGateway(file, host, port, emulated=emulated, script=script, output=output)
+        gateway = ServedGateway(
+            file, host, port, emulated=emulated, script=script, log=log, output=output
+        )
         if otel:
             from innervoice.bridges.otel.call import ServedSpans
 
@@ -139,7 +147,10 @@ class ServedGateway:
         emulated: bool,
         output: ServeOutput,
         script: str | None = None,
+        log: str | None = None,
     ) -> None:
+        """`log` is what is kept of requests, whatever the configuration says; None: what that says."""
+        self._log = log
         self.file = Path(file) if file else None
         self.output = output
         self._host = host
@@ -180,7 +191,8 @@ class ServedGateway:
             if not self.may_have_keys:
                 raise UsageError(problem)
         port = loaded.server.port if self._port is None else self._port
-        loaded = loaded.replace(server=loaded.server.replace(host=host, port=port))
+        log = self._log or loaded.server.log
+        loaded = loaded.replace(server=loaded.server.replace(host=host, port=port, log=log))
         self.routes_of(loaded)  # what only they see is wrong as well
         return loaded
 
@@ -190,6 +202,9 @@ class ServedGateway:
         notes = import_module("innervoice.gateway.operations.store_check").start_notes(self.state)
         self.state = self.state._replace(notes=(*self.state.notes, *notes))
         self.log_folder = self.state.log_folder
+        if self._log is not None:  # also with --emulated, because the user asked for it
+            state = import_module("innervoice.gateway.operations.state")
+            self.log_folder = state.log_folder_in(state.state_folder(os.environ))
         self.may_have_keys = self._has_stored_keys(self.config) is not False
 
     def _state_of(self, config: Any) -> Any:
@@ -262,12 +277,6 @@ class ServedGateway:
         server = self.config.server
         bounds = LogBounds(most_bytes=server.log_bytes, seconds=server.keep_days * 86_400.0)
         return GatewayLog(self.log_folder, server.log, bounds, self.output.say)
-
-    def keep(self, log: str) -> None:
-        """Sets what is kept of requests, whatever the configuration says; also with `--emulated`, because the user asked for it."""
-        state = import_module("innervoice.gateway.operations.state")
-        self.config = self.config.replace(server=self.config.server.replace(log=log))
-        self.log_folder = state.log_folder_in(state.state_folder(os.environ))
 
     @property
     def logs(self) -> list[Path]:

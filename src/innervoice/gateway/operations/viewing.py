@@ -39,7 +39,7 @@ _PLAIN = {
     "referrer-policy": "no-referrer",
     "cache-control": "no-store",
 }
-_NOTHING = "this gateway keeps no requests for the viewer; it was started without a folder for them"
+_NOTHING = "this gateway keeps no requests for the viewer; start it with `innervoice serve --log full` to keep texts, or with `--log shape` for everything but texts (or set log in [server])"
 _NOT_INSTALLED = (
     'the viewer is not installed; run on the gateway\'s machine: pip install "innervoice[view]"'
 )
@@ -148,7 +148,7 @@ class Viewing:
 
     async def _application(self) -> Any:
         if self._app is None:
-            if self._log is None:
+            if self._log is None or (self._log.level == "none" and not _has_files(self._log)):
                 raise Refused(Refusal(text=_NOTHING, status=404))
             # Importing its modules takes a moment; streams continue meanwhile.
             self._app = await asyncio.to_thread(self._new_app, self._log)
@@ -167,6 +167,10 @@ class Viewing:
         settings = import_module("innervoice.view.server").Settings()
         log.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         return app.create_app(library.Library([log.folder]), settings)
+
+
+def _has_files(log: GatewayLog) -> bool:
+    return log.folder.is_dir() and any(log.folder.iterdir())
 
 
 def _cookie_name(scope: dict[str, Any]) -> str:
