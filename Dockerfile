@@ -9,7 +9,7 @@ COPY pyproject.toml README.md LICENSE /source/
 COPY src /source/src
 # From whichever package index is configured for the build.
 RUN python -m venv /opt/innervoice \
- && /opt/innervoice/bin/pip install --no-cache-dir "/source[gateway,redis,postgres]"
+ && /opt/innervoice/bin/pip install --no-cache-dir "/source[gateway,redis,postgres,prices,view]"
 
 FROM python:3.13-slim
 COPY --from=build /opt/innervoice /opt/innervoice

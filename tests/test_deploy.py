@@ -2,15 +2,24 @@
 
 import configparser
 import inspect
+import json
 import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from cli.runs import run
 from innervoice.cli.serve import command
-from innervoice.gateway.config import GatewayConfig, ServerSettings, load_config
+from innervoice.gateway.config import (
+    GatewayConfig,
+    NamedModel,
+    ServerSettings,
+    UpstreamSettings,
+    load_config,
+)
 from innervoice.gateway.endpoints import Endpoint, endpoint_of
+from innervoice.gateway.operations.metrics import FAMILIES
 from innervoice.gateway.operations.server import serve
 
 ROOT = Path(__file__).parents[1]
@@ -51,6 +60,21 @@ def test_the_configuration_loads(tmp_path):
     assert config.server.key
     assert "sqlite:/var/lib/innervoice/gateway.db" == config.server.store
     assert config.keys
+
+
+def test_the_printed_configuration_has_every_setting_with_its_default(tmp_path):
+    """As it is, it changes nothing; without the marks of its comments, every setting of [server] has its default but those that have none."""
+    text = run("serve", "--print-config").stdout.decode()
+    assert GatewayConfig() == loaded(text, tmp_path)
+    settings = {line.split()[1]: line for line in text.splitlines() if re.match(r"# \w+ = ", line)}
+    assert {*ServerSettings.__struct_fields__, *UpstreamSettings.__struct_fields__, *NamedModel.__struct_fields__} <= settings.keys()  # fmt: skip
+    whole = re.sub(r"(?m)^# (?=\[|\w+ = )", "", text)
+    config = loaded(whole, tmp_path)
+    without_default = {"key", "store", "other_paths"}
+    for name in set(ServerSettings.__struct_fields__) - without_default:
+        assert getattr(ServerSettings(), name) == getattr(config.server, name), name
+    assert {"sonnet"} == {model.name for model in config.models}
+    assert {"openai", "gpu"} == config.upstreams.keys()
 
 
 # ---- Docker ----------------------------------------------------------------------------------------
@@ -193,7 +217,46 @@ def test_nginx_buffers_nothing_and_waits_long_enough():
 
     assert text.count("{") == text.count("}")
     assert ("off", "off") == (directives["proxy_buffering"], directives["gzip"])
-    assert ("1.1", "off") == (directives["proxy_http_version"], directives["proxy_next_upstream"])
+    assert ("1.1", "error") == (directives["proxy_http_version"], directives["proxy_next_upstream"])
     assert f"{ServerSettings().total_seconds:g}s" == directives["proxy_read_timeout"]
-    assert f"{ServerSettings().body_bytes >> 20}m" == directives["client_max_body_size"]
+    assert ("0", "off") == (
+        directives["client_max_body_size"],
+        directives["proxy_request_buffering"],
+    )
     assert {str(PORT)} == set(re.findall(r"server \S+:(\d+);", text))
+
+
+# ---- Grafana ---------------------------------------------------------------------------------------
+
+
+def test_every_query_of_the_dashboard_is_about_our_metrics():
+    """Each metric and each label exists, and each metric that we have is on the dashboard."""
+    dashboard = json.loads((DEPLOY / "grafana.json").read_text("utf-8"))
+    queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    labels = {family.name: set(family.labels) for family in FAMILIES}
+    used = set()
+    for query in queries:
+        for name, inside in re.findall(r"(innervoice_\w+)(?:\{([^}]*)\})?", query):
+            family = name.removesuffix("_bucket")
+            assert family in labels, query
+            used.add(family)
+            assert set(re.findall(r"(\w+)=", inside)) <= labels[family], query
+        for names in re.findall(r"by \(([^)]*)\)", query):
+            families = {
+                name.removesuffix("_bucket") for name in re.findall(r"innervoice_\w+", query)
+            }
+            known = {"le"}.union(*(labels[name] for name in families))
+            assert {name.strip() for name in names.split(",")} <= known, query
+    assert labels.keys() == used
+    places = [(panel["gridPos"]["x"], panel["gridPos"]["y"]) for panel in dashboard["panels"]]
+    assert len(places) == len(set(places))
+
+
+def test_the_manifests_are_what_kubernetes_accepts():
+    """Against the schemas of the API, in which unknown members are errors."""
+    validate = pytest.importorskip("kubernetes_validate")
+    yaml = pytest.importorskip("yaml")
+    documents = list(yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text("utf-8")))
+    assert 4 == len(documents)
+    for document in documents:
+        validate.validate(document, "1.33", strict=True)

@@ -73,6 +73,7 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
     help="With --emulated: a JSON file that says what the model does. Tools that act are called only by it.",
 )
 @click.option("--check", is_flag=True, help="Check and explain the configuration, and exit.")
+@click.option("--print-config", is_flag=True, help="Print a configuration with all defaults to start from, and exit.")  # fmt: skip
 @click.option("--demo", is_flag=True, help="Show what the gateway does for a client, and exit.")
 @click.option(
     "--log",
@@ -100,6 +101,7 @@ def command(
     emulated: bool,
     script: str | None,
     check: bool,
+    print_config: bool,
     demo: bool,
     log: str | None,
     log_format: LogFormat,
@@ -109,6 +111,11 @@ def command(
 
     The gateway restores reasoning that a client drops before it forwards the next request.
     """
+    if print_config:
+        from innervoice.gateway import config
+
+        click.echo(config.EXAMPLE.read_text("utf-8"), nl=False)
+        return
     if demo:
         from innervoice.cli.gateway_demo import run
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+import shutil
 import socket
 import time
 
@@ -11,7 +12,7 @@ from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.redis import RedisStore
 from innervoice.memory.stores.server_errors import ServerErrors
 from innervoice.memory.stores.store import Retention, StoredItem, StoreError
-from memory.stores.servers import free_port
+from memory.stores.servers import RedisServer, free_port, running
 
 STORES = {"redis": RedisStore, "postgres": PostgresStore}
 START = 1_800_000_000.0
@@ -252,3 +253,21 @@ def test_an_error_never_tells_the_password(url):
     assert "same" not in str(caught.value)
     assert caught.value.__cause__ is None
     assert caught.value.__suppress_context__
+
+
+def test_valkey():
+    """Valkey speaks Redis' protocol; where only that is installed, all tests of the stores run with it."""
+    program = shutil.which("valkey-server")
+    if program is None:
+        pytest.skip("Valkey is not installed, and not among the packages of Debian 12")
+    for server in running(RedisServer, program):
+        url = server.url.replace("redis://", "valkey://")
+
+        async def kept(url=url):
+            store = RedisStore(url)
+            await store.put(an_item(1), [b"key"])
+            items = await store.get("me", [b"key"])
+            await store.close()
+            return items
+
+        assert 1 == len(asyncio.run(kept()))

@@ -27,6 +27,7 @@ from innervoice.gateway.config.secrets import is_reference, secret, text_or_secr
 from innervoice.gateway.config.upstreams import CALLERS_OWN
 
 __all__ = [
+    "EXAMPLE",
     "ConfigError",
     "GatewayConfig",
     "NamedModel",
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 
+EXAMPLE = Path(__file__).with_name("example.toml")
+"""A file with every default as a comment."""
 Remember: TypeAlias = Literal["off", "ram", "seals", "full"]
 
 

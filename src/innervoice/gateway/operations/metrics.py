@@ -21,7 +21,7 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import DIALECTS
 
-__all__ = ["CONTENT_TYPE", "Metrics", "retire"]
+__all__ = ["CONTENT_TYPE", "FAMILIES", "Metrics", "retire"]
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -39,7 +39,7 @@ class _Family(NamedTuple):
 _FIRST = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600)
 _TOTAL = (0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 
-_FAMILIES = (
+FAMILIES = (
     _Family("innervoice_requests_total", "counter", ("dialect", "provider", "status", "way"), "Requests that were answered, by the client's dialect, the provider that was called, the status class and the way: bytes forwarded unchanged, or read and rewritten."),
     _Family("innervoice_errors_total", "counter", ("provider", "kind"), "Requests that ended in an error; provider none: before one was called."),
     _Family("innervoice_attempts_total", "counter", ("provider",), "Requests that were sent to providers, retries included, by the provider that was called last."),
@@ -53,7 +53,7 @@ _FAMILIES = (
     _Family("innervoice_open_streams", "gauge", (), "Open streams."),
     _Family("innervoice_workers", "gauge", (), "Processes that serve requests."),
 )  # fmt: skip
-_FAMILY = {family.name: family for family in _FAMILIES}
+_FAMILY = {family.name: family for family in FAMILIES}
 
 _OTHER, _NONE = "other", "none"
 
@@ -71,7 +71,7 @@ class Metrics:
         self._values: dict[tuple[str, str], set[str]] = {}
         self._directory: Path | None = None
         self._timer: asyncio.TimerHandle | None = None
-        for family in _FAMILIES:
+        for family in FAMILIES:
             if family.kind == "gauge":
                 self._series[family.name, ()] = [0]
         self._set("innervoice_workers", 1)
@@ -239,7 +239,7 @@ def _add(total: dict[Key, Series], rows: Iterable[tuple[Key, Series]]) -> None:
 
 
 def _lines(total: dict[Key, Series]) -> Iterator[str]:
-    for family in _FAMILIES:
+    for family in FAMILIES:
         yield f"# HELP {family.name} {family.help}\n"
         yield f"# TYPE {family.name} {family.kind}\n"
         for (name, labels), series in sorted(total.items()):

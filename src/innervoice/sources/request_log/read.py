@@ -35,7 +35,7 @@ __all__ = [
 
 _HEAD = re.compile(rb'\{"record":"(growth|end|moved)","id":"([^"\\]+)"')
 _MOST_TROUBLES = 100
-_SHAPE = 'The texts of some or all requests: only their shape was logged (`innervoice serve --log full` keeps texts); each dot stands for one character.'
+_SHAPE = "The texts of some or all requests: only their shape was logged (`innervoice serve --log full` keeps texts); each dot stands for one character."
 
 
 class _LinePlace(NamedTuple):
