@@ -296,8 +296,8 @@ PINGS = {
     "anthropic": (b"event: ping\n", b":"),
     "openai-chat": (b":",),
     "openai-responses": (b":",),
-    # Google's SDKs take a comment for a broken message.
-    "gemini": (b"\n",),
+    # Google's SDKs take a comment for a broken message, and one of them a blank line: the next event is begun.
+    "gemini": (b"data: ", b" "),
     "mistral": (b":",),
     "cohere": (b":",),
 }

@@ -46,7 +46,9 @@ from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_list
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -237,10 +239,12 @@ class RewrittenRequest:
         if any(note.code not in _WARNINGS for note in wire.notes):
             return True
         # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
-        unstored = dialect_named(wire.dialect).unstored
+        row = dialect_named(wire.dialect)
         host_members = target.host.members.get(wire.dialect, {}) if target.host else {}
-        names = (*unstored, *host_members, *_SETTINGS, *_SPELLED)
+        names = (*row.unstored, *host_members, *_SETTINGS, *_SPELLED)
         if any(wire.body.get(name) != self._value.get(name) for name in names):
+            return True
+        if row.turns_are_items and _count(wire.body, row) != _count(self._value, row):
             return True
         # Where the path names the model, the body must not.
         return ("model" in wire.body) != ("model" in self._value)
@@ -305,6 +309,11 @@ class RewrittenRequest:
         decisions = tuple(item for item in plan.decisions if item.action != "kept")
         self.report.sent_to(candidate, self.report.way, counts, notebook.notes())
         self.report.plan = decisions[: LIMITS.explained_decisions]
+
+
+def _count(body: Mapping[str, Any], dialect: Dialect) -> int:
+    """How many items the history of a body has."""
+    return len(as_list(body.get(dialect.history)))
 
 
 def _is_above(setting: Reasoning, limit: Effort) -> bool:

@@ -184,6 +184,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether a tool result can be marked as an error."""
     joins_turns: bool = False
     """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
+    turns_are_items: bool = False
+    """A turn of the model must be one item of the history, or its calls are refused; a turn that came in several is sent as one."""
     wraps_reasoning: str | None = None
     """The member that the settings for reasoning stand in; None: they stand in the body itself."""
     unstored: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
@@ -218,6 +220,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """What stands in the frame that ends a stream, and hardly anywhere else."""
     other_marks: tuple[bytes, ...] = ()
     """The same of a frame that ends a stream in another way."""
+    error_is_quiet: bool = False
+    """Whether some SDK gives an error in the middle of a stream as an event like others, and raises nothing."""
     closing: bytes = b""
     """The frame that clients wait for behind the end of an answer."""
     seals: tuple[str, ...] = ()

@@ -25,6 +25,7 @@ class CohereGrammar(Grammar):
     """Checks one response."""
 
     has_done: ClassVar[bool] = True
+    may_end_with_error: ClassVar[bool] = True
     has_names: ClassVar[bool] = True
     incidental: ClassVar[dict[str, str]] = {
         "delta.usage": "counts",
