@@ -33,6 +33,7 @@ from innervoice.gateway.gateway_members import (
     asked_betas,
     known_betas,
     moved_out,
+    shown_elsewhere,
     shown_to_client,
     with_marked_errors,
     with_members,
@@ -274,14 +275,18 @@ class RewrittenRequest:
             notebook.add("system_line_dropped", BILLING_LINE)
         if messages is not request.messages:
             changes["messages"] = messages
-        setting = shown_to_client(request.reasoning, self.endpoint.dialect, target, notebook)
+        dialect = self.endpoint.dialect
+        extra = shown_elsewhere(request, dialect, target, notebook)
+        setting = request.reasoning
+        if extra is request.extra:
+            setting = shown_to_client(setting, dialect, target, notebook)
         if at_most and setting and _is_above(setting, at_most):
             setting = Reasoning(at_most, show=setting.show)
             notebook.add("effort_limited", f"at most {at_most}")
         request = request.replace(
             **changes,
             reasoning=setting,
-            extra=moved_out(request.extra, target),
+            extra=moved_out(extra, target),
             model=candidate.name,
             dialect=target.dialect,
             base_url=candidate.base_url,

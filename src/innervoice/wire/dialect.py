@@ -206,6 +206,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """A body that does not mention `stream` asks for one."""
     thinks_visibly: bool = False
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
+    shows_asked: bool = False
+    """Thinking that a request asks for is shown, unless it says otherwise; elsewhere it is always shown, or a setting of its own asks for that."""
     counts: str | None = None
     """The member of a reply that holds the count of tokens, where a server counts them."""
     counts_at: tuple[str, str] | None = None
