@@ -458,7 +458,7 @@ def test_g45_who_asks_for_an_effort_sees_the_reasoning(front, model, stream):
     [
         ("openai-chat", "anthropic/claude-opus-5-5", {}),
         ("openai-chat", "anthropic/claude-opus-5-5", {"reasoning": "none"}),
-        ("anthropic", "gemini/gemini-3.5-flash", {"reasoning": iv.Reasoning("high", show="hidden")}),
+        ("anthropic", "openai/gpt-5.6", {"reasoning": iv.Reasoning("high", show="hidden")}),
         ("anthropic", "anthropic/claude-opus-5-5", {"reasoning": "high"}),
         ("anthropic", "anthropic/claude-opus-5-5", {"reasoning": iv.Reasoning("high", show="hidden")}),
         ("openai-responses", "anthropic/claude-opus-5-5", {"reasoning": "high"}),
