@@ -79,7 +79,7 @@ def complaints(dialect, data) -> list[str]:
 
 def signs_of_life(reply) -> list[bytes]:
     """The pieces of a reply that say nothing but that it goes on."""
-    return [piece for piece in reply.pieces if piece.startswith((b":", b"event: ping")) or piece == b"\n"]  # fmt: skip
+    return [piece for piece in reply.pieces if piece.startswith((b":", b"event: ping")) or piece in (b"\n", b"data: ", b" ")]  # fmt: skip
 
 
 def beginning_of(data: bytes, count: int) -> bytes:

@@ -61,7 +61,10 @@ def test_every_table_has_a_section(name):
 
 
 def test_the_example_loads_without_a_problem(tmp_path):
-    (example,) = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    example, *others = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    for number, other in enumerate(others):
+        (tmp_path / f"{number}.toml").write_text(other)
+        load_config(tmp_path / f"{number}.toml", {})
     secret = tmp_path / "openai_key_b"
     secret.write_text("key-of-b\n")
     file = tmp_path / "gateway.toml"

@@ -348,12 +348,12 @@ def test_a_budget_ends_with_its_period(monkeypatch, period, now, ends):
 
     assert 200 == first.status
     assert cost == explained.json["usage"]["cost"] > 0.05
-    assert (429, f"this key's budget of $0.05 a {period} is spent; the next {period} begins on {ends}") == (reply.status, words(reply))  # fmt: skip
+    assert (402, f"this key is out of budget: its $0.05 a {period} is spent; the next {period} begins on {ends}") == (reply.status, words(reply))  # fmt: skip
     wait = int(reply.headers["retry-after"])
     clock.now += wait - 1
-    assert [429, 429] == statuses(gateways, key, 2)
+    assert [402, 402] == statuses(gateways, key, 2)
     clock.now += 1
-    assert [200, 429] == statuses(gateways, key, 2)
+    assert [200, 402] == statuses(gateways, key, 2)
     assert "budget" == gateways[1].reports[-1].limited
 
 
@@ -361,11 +361,11 @@ def test_a_budget_in_total_never_comes_back(monkeypatch):
     prices(monkeypatch)
     clock = Clock()
     gateways, key = shared(clock, budget=budget(0.01, "total"))
-    assert [200, 429] == statuses(gateways, key, 2)
+    assert [200, 402] == statuses(gateways, key, 2)
     clock.now += 400 * 86_400
     reply = gateways[0].ask(*asked(key=key))
 
-    assert (429, "this key's budget of $0.01 is spent") == (reply.status, words(reply))
+    assert (402, "this key is out of budget: its $0.01 is spent") == (reply.status, words(reply))
     assert "retry-after" not in reply.headers
 
 
@@ -553,7 +553,7 @@ def test_a_model_without_a_price_is_noted_and_not_refused(monkeypatch, is_instal
 LIMITS = {
     "requests": ({"rpm": 1}, "limit of 1 requests per minute; try again in "),
     "tokens": ({"tpm": 1}, "limit of 1 tokens per minute; try again in "),
-    "budget": ({"budget": Budget(amount=0.01, period="month")}, "budget of $0.01 a month is spent"),
+    "budget": ({"budget": Budget(amount=0.01, period="month")}, "its $0.01 a month is spent"),
 }
 
 
@@ -565,7 +565,7 @@ def test_limits_in_every_dialect(monkeypatch, front, limit):
     (served,), key = shared(Clock(), gateways=1, **limits)
     first, reply = (served.ask(*asked(front, "anthropic", key=key)) for _ in range(2))
 
-    assert (200, 429) == (first.status, reply.status)
+    assert (200, 402 if limit == "budget" else 429) == (first.status, reply.status)
     assert said in words(reply)
     assert int(reply.headers["retry-after"]) > 0
     assert served.reports[-1].id == reply.headers["x-innervoice-id"]
@@ -577,12 +577,15 @@ def test_limits_in_every_dialect(monkeypatch, front, limit):
             assert word == error["code"]
             assert ("insufficient_quota" if limit == "budget" else limit) == error["type"]
         case "anthropic":
-            assert "rate_limit_error" == error["type"]
+            word = "billing_error" if limit == "budget" else "rate_limit_error"
+            assert word == error["type"]
         case "gemini":
-            assert "RESOURCE_EXHAUSTED" == error["status"]
+            word = "FAILED_PRECONDITION" if limit == "budget" else "RESOURCE_EXHAUSTED"
+            assert word == error["status"]
             assert f"{reply.headers['retry-after']}s" == error["details"][0]["retryDelay"]
         case "bedrock-converse":
-            assert "ThrottlingException" == reply.headers["x-amzn-errortype"]
+            word = "ServiceQuotaExceededException" if limit == "budget" else "ThrottlingException"
+            assert word == reply.headers["x-amzn-errortype"]
 
 
 # ---- the store -------------------------------------------------------------------------------------
@@ -639,10 +642,10 @@ def test_a_budget_that_is_spent_stays_spent_without_the_store(monkeypatch):
     prices(monkeypatch)
     clock = Clock()
     gateways, key = shared(clock, gateways=1, budget=budget(0.01))
-    assert [200, 429] == statuses(gateways, key, 2)
+    assert [200, 402] == statuses(gateways, key, 2)
     gateways[0].gateway.store.fails = True
 
-    assert [429, 429] == statuses(gateways, key, 2)
+    assert [402, 402] == statuses(gateways, key, 2)
 
 
 def test_a_store_that_is_slow_holds_no_request_up_for_long():

@@ -13,23 +13,25 @@ import innervoice as iv
 from innervoice.emulator import Emulator
 
 __all__ = [
-    "FUNCTION", "NAME", "QUESTION", "SCHEMA", "STREAMED", "Ended", "Served", "check", "get_weather", "read",
+    "ANSWER", "CALLS", "FUNCTION", "NAME", "QUESTION", "SCHEMA", "STREAMED", "Ended", "Served", "check", "get_weather", "read",
     "serve_emulator", "unchanged", "weather_of",
 ]  # fmt: skip
 
 STREAMED = pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
 
-QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo?"
+QUESTION = "What is the weather in Paris and Rome, then the weather in Oslo and Bergen?"
 NAME = "get_weather"
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 FUNCTION = {
     "type": "function",
     "function": {"name": NAME, "description": "Weather.", "parameters": SCHEMA},
 }
-_ANSWER = "Paris: 21 °C. Rome: 27 °C. Oslo: 9 °C."
+ANSWER = "Paris: 21 °C. Rome: 27 °C. Oslo: 9 °C. Bergen: 8 °C."
+CALLS = [2, 2, 0]
+"""How many calls each turn makes."""
 
 _HOST = "127.0.0.1"
-_WEATHER = {"Paris": "21 °C", "Rome": "27 °C", "Oslo": "9 °C"}
+_WEATHER = {"Paris": "21 °C", "Rome": "27 °C", "Oslo": "9 °C", "Bergen": "8 °C"}
 
 
 def get_weather(city: str) -> str:
@@ -104,8 +106,8 @@ def read(answer: Any, *, streamed: bool) -> iv.Response:
 
 def check(ended: Ended, emulator: Served, *, shown: bool = True) -> None:
     """The loop gave the answer in three requests, and showed its reasoning in each, or in none."""
-    assert _ANSWER == ended.text
-    assert [2, 1, 0] == ended.calls
+    assert ANSWER == ended.text
+    assert CALLS == ended.calls
     assert 3 == emulator.taken()
     assert [shown] * 3 == [bool(thought) for thought in ended.thoughts]
     assert (ended.text, ended.thoughts[-1]) == (ended.response.text, ended.response.thinking or "")

@@ -115,7 +115,7 @@ def with_other(**members):
 
 
 def without_thinking(messages):
-    return changed(messages, lambda block: [] if block.type == "thinking" else [block])
+    return changed(messages, lambda block: [] if "thinking" in block.type else [block])
 
 
 def with_edited_thinking(messages):

@@ -120,7 +120,7 @@ def test_gemini_refused(emulator, signature, words, streamed):
 # ---- Mistral ---------------------------------------------------------------------------------------
 
 
-def mistral_loop(emulator, *, streamed=False) -> Ended:
+def mistral_loop(emulator, *, streamed=False, send=unchanged) -> Ended:
     request = {
         "model": "mistral-small-latest",
         "reasoning_effort": "high",
@@ -131,7 +131,7 @@ def mistral_loop(emulator, *, streamed=False) -> Ended:
     with mistral.Mistral(api_key="dummy", server_url=f"{emulator.url}/mistral") as sdk:
         while True:
             if streamed:
-                with sdk.chat.stream(messages=messages, **request) as stream:
+                with sdk.chat.stream(messages=send(messages), **request) as stream:
                     answer = list(stream)
                 chunks, made = [], []
                 for event in answer:
@@ -143,7 +143,7 @@ def mistral_loop(emulator, *, streamed=False) -> Ended:
                     made += delta.tool_calls or []
                 message = mistral.models.AssistantMessage(content=chunks, tool_calls=made or None)
             else:
-                answer = sdk.chat.complete(messages=messages, **request)
+                answer = sdk.chat.complete(messages=send(messages), **request)
                 message = answer.choices[0].message
                 chunks, made = message.content, message.tool_calls or []
                 if isinstance(chunks, str):
@@ -205,17 +205,17 @@ def message_of_events(events):
     )
 
 
-def cohere_loop(emulator, *, streamed=False) -> Ended:
+def cohere_loop(emulator, *, streamed=False, send=unchanged) -> Ended:
     request = {"model": "command-a-reasoning-08-2025", "tools": [FUNCTION]}
     messages = [{"role": "user", "content": QUESTION}]
     calls, thoughts = [], []
     with cohere.ClientV2(api_key="dummy", base_url=f"{emulator.url}/cohere") as sdk:
         while True:
             if streamed:
-                answer = list(sdk.chat_stream(messages=messages, **request))
+                answer = list(sdk.chat_stream(messages=send(messages), **request))
                 message = message_of_events(answer)
             else:
-                answer = sdk.chat(messages=messages, **request)
+                answer = sdk.chat(messages=send(messages), **request)
                 message = answer.message
             messages.append(message)
             content, made = message.content or [], message.tool_calls or []
@@ -245,14 +245,14 @@ def test_cohere(emulator, streamed):
 # ---- Ollama ----------------------------------------------------------------------------------------
 
 
-def ollama_loop(emulator, *, streamed=False) -> Ended:
+def ollama_loop(emulator, *, streamed=False, send=unchanged) -> Ended:
     request = {"model": "qwen3", "think": True, "tools": [FUNCTION]}
     messages = [{"role": "user", "content": QUESTION}]
     calls, thoughts = [], []
     with ollama.Client(host=f"{emulator.url}/ollama") as sdk:
         while True:
             if streamed:
-                answer = list(sdk.chat(messages=messages, stream=True, **request))
+                answer = list(sdk.chat(messages=send(messages), stream=True, **request))
                 message = ollama.Message(
                     role="assistant",
                     thinking="".join(piece.message.thinking or "" for piece in answer),
@@ -262,7 +262,7 @@ def ollama_loop(emulator, *, streamed=False) -> Ended:
                     ],
                 )
             else:
-                answer = sdk.chat(messages=messages, **request)
+                answer = sdk.chat(messages=send(messages), **request)
                 message = answer.message
             messages.append(message)
             made = message.tool_calls or []

@@ -232,7 +232,7 @@ class AnswerEncoder:
     def feed(self, event: Event, settled: SettledPlace | None = None) -> bytes:
         """Writes an event. Everything from `settled` on is held back; without it everything is written."""
         if type(event) is Heartbeat and not self._is_over:
-            return self.ping()
+            return self.ping() if self._writer.passes_pings else b""
         self._write_event(event, settled)
         return self._taken()
 

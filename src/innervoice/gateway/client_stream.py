@@ -6,14 +6,21 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
+from innervoice.frames.frame import Frame
 from innervoice.gateway.answers import ClientAnswer
 from innervoice.gateway.incoming import Send
 from innervoice.gateway.report import Report
+from innervoice.wire.dialects import dialect_named
 
 __all__ = ["ClientStream", "Pings", "TimeLimits", "Watched", "reply"]
 
 _UNBUFFERED = {"cache-control": "no-cache, no-transform", "x-accel-buffering": "no"}
 """Proxies between the gateway and the client pass every piece on at once, and compress nothing."""
+_BLANK_LINE = b"\n"
+"""The keep-alive between two events of an API whose SDKs do not know comments. Google's older SDK for JavaScript, which LangChain uses,
+does not know blank lines either: in a stream the next event is begun in its place, and white space goes on before its JSON."""
+_FIELD = b"data:"
+_EMPTY_EVENT = b"{}\n\n"
 
 
 class TimeLimits(NamedTuple):
@@ -55,7 +62,7 @@ class ClientStream:
         self._pings = pings
         self._limits = limits
         self._began = self._sent = self._heard = 0.0
-        self._has_heard = self._is_sending = False
+        self._has_heard = self._is_sending = self._is_event_open = False
         self._task: asyncio.Task[Any] | None = None
         self._pinging: asyncio.Task[None] | None = None
 
@@ -78,6 +85,7 @@ class ClientStream:
         self._has_heard, self._heard = True, self._pings.now()
         if not data:
             return
+        data = await self._continued(data)
         self._sent = self._heard
         self.has_said = self._is_sending = True
         if self._report.first_byte is None:
@@ -91,12 +99,18 @@ class ClientStream:
         """Ends an answer that has begun with an error of the dialect.
 
         After white space before a whole body, its status is spent, and official SDKs would read the error as an answer without content. The
-        body is then left unfinished: the server closes the connection, and every client raises an exception.
+        body is then left unfinished: the server closes the connection, and every client raises an exception. The same is done to a stream
+        whose SDKs raise nothing for the dialect's own error, which they get before.
         """
-        if self._report.stream:
-            await self.end(data)
-        else:
+        row = dialect_named(self._report.dialect)
+        if not self._report.stream:
             self.close()
+        elif row.error_is_quiet:
+            self.close()
+            error = data.removesuffix(row.framing(Frame(row.last_mark)))
+            await self._send({"type": "http.response.body", "body": error, "more_body": True})
+        else:
+            await self.end(data)
 
     async def end(self, data: bytes = b"") -> None:
         """Sends the last piece."""
@@ -106,7 +120,7 @@ class ClientStream:
         if not self.has_begun:
             is_whole = not self._report.stream
             await self._begin({"content-length": str(len(data))} if is_whole else {})
-        await self._send({"type": "http.response.body", "body": data})
+        await self._send({"type": "http.response.body", "body": await self._continued(data)})
 
     # ---- silences ------------------------------------------------------------------------------
 
@@ -139,7 +153,22 @@ class ClientStream:
         """Sends a keep-alive, without waiting for a client that does not read."""
         data = self.answer.ping() if self.answer else b""
         if data and (self._pinging is None or self._pinging.done()):
+            if data == _BLANK_LINE and not self._waits_for_body:
+                data = b" " if self._is_event_open else _FIELD + b" "
+                self._is_event_open = True
             self._pinging = asyncio.get_running_loop().create_task(self._write_ping(data))
+
+    async def _continued(self, data: bytes) -> bytes:
+        """What is sent of a piece behind a keep-alive that has begun an event."""
+        if not self._is_event_open:
+            return data
+        if self._pinging is not None:
+            await self._pinging
+        self._is_event_open = False
+        if data.startswith(_FIELD):
+            return data[len(_FIELD) :]
+        # An error without a field name is the JSON of the event; anything else begins anew.
+        return data if data.startswith(b"{") else _EMPTY_EVENT + data
 
     async def _write_ping(self, data: bytes) -> None:
         if not self.has_begun:

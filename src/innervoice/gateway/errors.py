@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.response import Failure
-from innervoice.client.error_mapping import status_of
+from innervoice.client.error_mapping import is_transient, status_of
 from innervoice.errors import (
     DecodeError,
     InnervoiceError,
@@ -49,12 +49,15 @@ __all__ = [
     "unknown_model",
 ]
 
+_FINAL = {"x-should-retry": "false"}
+"""Waiting does not help; read by the SDKs of OpenAI and Anthropic."""
+_CHALLENGE = {"www-authenticate": "Bearer", **_FINAL}
 NO_OTHER_PATHS = Refusal(
     text="this key may not use other paths of providers; a key that may is created with `innervoice keys add NAME --other-paths`",
     status=403,
     code="other_paths_not_allowed",
+    headers=_FINAL,
 )
-_CHALLENGE = {"www-authenticate": "Bearer"}
 NO_KEY = Refusal(
     text="no key was sent; send a key of this gateway in x-api-key, Authorization (Bearer), x-goog-api-key or ?key=",
     status=401,
@@ -127,11 +130,9 @@ def not_configured(problem: str) -> Refusal:
     """No provider that can answer for a model has a key and a base URL.
 
     Waiting does not help, so the status is one that no client repeats: programs repeat 5xx and 429 for minutes, Claude Code a 401 as well, and
-    it replaces the text of a 404 with its own. The header is read by the SDKs of OpenAI and Anthropic.
+    it replaces the text of a 404 with its own.
     """
-    return Refusal(
-        text=problem, code="provider_not_configured", headers={"x-should-retry": "false"}
-    )
+    return Refusal(text=problem, code="provider_not_configured", headers=_FINAL)
 
 
 def too_many_streams(most: int) -> Refusal:
@@ -151,13 +152,16 @@ def too_many_in_a_minute(kind: str, most: int, wait: float, dialect: str) -> Ref
 
 
 def budget_spent(amount: float, period: str, ends: str | None, wait: float | None, dialect: str) -> Refusal:  # fmt: skip
-    """A key has spent its budget for a period; `ends` says when the next one begins, and `wait` in how many seconds."""
+    """A key has spent its budget for a period; `ends` says when the next one begins, and `wait` in how many seconds.
+
+    The status is one that no client repeats, unlike 429, and so are the words: pi repeats by the text, but not what is "out of budget".
+    """
     spent = f"${amount:,.2f}" if amount >= 0.01 else f"${amount:g}"
     when = f" a {period} is spent; the next {period} begins on {ends}" if ends else " is spent"
-    text = f"this key's budget of {spent}{when}"
+    text = f"this key is out of budget: its {spent}{when}"
     words = {"type": _NO_QUOTA, "code": _NO_QUOTA} if _is_openai(dialect) else {}
     headers = {} if wait is None else {"retry-after": str(_whole(wait))}
-    return Refusal(text=text, status=429, headers=headers, **words)
+    return Refusal(text=text, status=402, headers={**headers, **_FINAL}, **words)
 
 
 def budget_reserved(amount: float) -> Refusal:
@@ -227,7 +231,7 @@ def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Re
         text=text,
         # Not an error status: a redirect, which is not followed, or no status at all.
         status=status if 400 <= status < 600 else 502,
-        headers=_waiting(error.retry_after),
+        headers=_waiting(error.retry_after) | ({} if _may_pass(error, status) else _FINAL),
     )
     if upstream is None or not _share_words(dialect, upstream):
         return refusal
@@ -238,6 +242,11 @@ def _of_provider(error: ProviderError, dialect: str, upstream: str | None) -> Re
         param=as_text(detail.get("param")),
         details=detail.get("details") if dialect == upstream else None,
     )
+
+
+def _may_pass(error: ProviderError, status: int) -> bool:
+    """Whether the same request may succeed later: not where the account has no money, nor behind a redirect."""
+    return status >= 400 and is_transient(status, {}, f"{error.type} {error.code}")
 
 
 def _share_words(dialect: str, upstream: str) -> bool:

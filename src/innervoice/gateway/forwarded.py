@@ -25,6 +25,7 @@ from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import Beginnings, growth_of
 from innervoice.conversation.turns import seals_of, shown_turn
 from innervoice.gateway.limits import LIMITS
+from innervoice.wire.dialects import dialect_named
 
 if TYPE_CHECKING:
     from innervoice.gateway.upstreams import Candidate
@@ -130,6 +131,8 @@ def _grown(answered: _Answered, body: SplitBody, items: Sequence[Any]) -> Conver
     growth = growth_of(body, items)
     if growth is None or answered.proof != _proof(growth.turn) or not growth.is_answered:
         return None
+    if dialect_named(body.dialect).turns_are_items and len(items) > 1 + len(growth.rest):
+        return None  # the turn came in pieces
     digest = answered.digest.copy()
     for message in growth.rest:
         digest.add(message)

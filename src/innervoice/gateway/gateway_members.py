@@ -38,6 +38,7 @@ __all__ = [
     "moved_out",
     "passed_back",
     "passed_on",
+    "shown_elsewhere",
     "shown_to_client",
     "trace_of",
     "with_marked_errors",
@@ -67,19 +68,40 @@ def moved_out(extra: dict[str, Any], target: Target) -> dict[str, Any]:
 def shown_to_client(
     setting: Reasoning | None, dialect: str, target: Target, notebook: Notebook
 ) -> Reasoning | None:
-    """The setting with a request for a summary, if the client's API shows reasoning but has no setting for it, and the provider would send none."""
-    row = target.row
+    """The setting with a request for a summary, if the client asks for thinking and its API shows what is asked for, but the model would hide it.
+
+    An API that has a setting for what is shown is asked in its own words at home: there only an amount, which models with a hidden
+    default no longer know, is a request for words.
+    """
+    row, spoken = target.row, dialect_named(dialect)
+    is_at_home = spoken.shows_asked and dialect == target.dialect
     if (
-        not dialect_named(dialect).thinks_visibly
+        not (spoken.thinks_visibly or spoken.shows_asked)
         or setting is None
         or setting.show is not None
         or setting.effort == "none"
+        or (is_at_home and setting.budget is None)
         or row.shown != "hidden"
         or "summary" not in row.showable
     ):
         return setting
     notebook.add("reasoning_shown")
     return setting.replace(show="summary")
+
+
+def shown_elsewhere(request: Request, dialect: str, target: Target, notebook: Notebook) -> Any:
+    """The client's further members, with the same for a setting that only the client's API has, and its meaning in others."""
+    extra = request.extra
+    if not isinstance(extra, ReceivedMembers) or dialect == target.dialect:
+        return extra
+    here, meant = extra.elsewhere.get("reasoning", (None, None))
+    if meant is None or request.reasoning != here:
+        return extra
+    shown = shown_to_client(meant, dialect, target, notebook)
+    if shown == meant:
+        return extra
+    elsewhere = {**extra.elsewhere, "reasoning": (here, shown)}
+    return ReceivedMembers(extra.dialect, dict(extra), extra.spelling, elsewhere)
 
 
 def with_marked_errors(request: Request, target: Target) -> Request:

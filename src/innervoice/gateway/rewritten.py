@@ -33,6 +33,7 @@ from innervoice.gateway.gateway_members import (
     asked_betas,
     known_betas,
     moved_out,
+    shown_elsewhere,
     shown_to_client,
     with_marked_errors,
     with_members,
@@ -46,7 +47,9 @@ from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_list
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -255,10 +258,12 @@ class RewrittenRequest:
         if any(note.code not in _WARNINGS for note in wire.notes):
             return True
         # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
-        unstored = dialect_named(wire.dialect).unstored
+        row = dialect_named(wire.dialect)
         host_members = target.host.members.get(wire.dialect, {}) if target.host else {}
-        names = (*unstored, *host_members, *_SETTINGS, *_SPELLED)
+        names = (*row.unstored, *host_members, *_SETTINGS, *_SPELLED)
         if any(wire.body.get(name) != self._value.get(name) for name in names):
+            return True
+        if row.turns_are_items and _count(wire.body, row) != _count(self._value, row):
             return True
         # Where the path names the model, the body must not.
         return ("model" in wire.body) != ("model" in self._value)
@@ -288,14 +293,18 @@ class RewrittenRequest:
             notebook.add("system_line_dropped", BILLING_LINE)
         if messages is not request.messages:
             changes["messages"] = messages
-        setting = shown_to_client(request.reasoning, self.endpoint.dialect, target, notebook)
+        dialect = self.endpoint.dialect
+        extra = shown_elsewhere(request, dialect, target, notebook)
+        setting = request.reasoning
+        if extra is request.extra:
+            setting = shown_to_client(setting, dialect, target, notebook)
         if at_most and setting and _is_above(setting, at_most):
             setting = Reasoning(at_most, show=setting.show)
             notebook.add("effort_limited", f"at most {at_most}")
         request = request.replace(
             **changes,
             reasoning=setting,
-            extra=moved_out(request.extra, target),
+            extra=moved_out(extra, target),
             model=candidate.name,
             dialect=target.dialect,
             base_url=candidate.base_url,
@@ -331,6 +340,11 @@ def _first_member(value: Any, names: Sequence[str]) -> str | None:
         return None
     here = next((name for name in names if name in value), None)
     return here or next(filter(None, (_first_member(item, names) for item in value.values())), None)
+
+
+def _count(body: Mapping[str, Any], dialect: Dialect) -> int:
+    """How many items the history of a body has."""
+    return len(as_list(body.get(dialect.history)))
 
 
 def _is_above(setting: Reasoning, limit: Effort) -> bool:

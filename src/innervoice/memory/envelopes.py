@@ -3,7 +3,8 @@
     base64( the part's JSON, or a handle, sealed as in `sealed_store.py` )
 
 It is bound to the tenant, the client's dialect and the kind of part that carries it, so an envelope of another tenant, or one that was
-moved to another place, cannot be opened. It is standard base64 throughout: google-genai refuses anything else in a `thought_signature`.
+moved to another place, cannot be opened. It is written in standard base64 throughout: google-genai refuses anything else in a
+`thought_signature`. It comes back in that alphabet or in the one for URLs, in which google-genai itself writes bytes.
 
 A part that is too large to be carried is in the record of its turn; the client carries the key of that record.
 """
@@ -28,6 +29,8 @@ __all__ = ["EnvelopeSealer", "Handle", "handles_of", "is_envelope", "part_of"]
 
 _MAGIC = b"iv\x01"
 _START = b64encode(_MAGIC).decode()
+_STANDARD = str.maketrans("-_", "+/")
+"""The alphabet for URLs -> the standard one."""
 _MOST = 64 * 1024
 """The longest envelope in bytes; real clients return 200 kB unharmed."""
 _UNPACKED = 16 * 1024 * 1024
@@ -64,7 +67,8 @@ class EnvelopeSealer:
     def open(self, text: str, tenant: str, dialect: str, slot: str) -> Part | Handle | None:
         """The part in an envelope, or its handle; None if it is not ours, belongs to another tenant or place, or is damaged."""
         try:
-            content = self._sealing.open(b64decode(text, validate=True), tenant, dialect, slot)
+            data = b64decode(text.translate(_STANDARD), validate=True)
+            content = self._sealing.open(data, tenant, dialect, slot)
             if content is None:
                 return None
             if content.startswith(_HANDLE):

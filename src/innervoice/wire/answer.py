@@ -134,6 +134,9 @@ class AnswerWriter(ABC):
         """The block of a call of a free-form tool with this input; None: the dialect has no such tools."""
         return None
 
+    passes_pings: ClassVar[bool] = True
+    """Whether a keep-alive of the upstream becomes one of this dialect."""
+
     def ping(self) -> Frame:
         """A keep-alive."""
         return Frame(None)

@@ -188,6 +188,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Members that refer to what the provider stores, or ask it for something else than an answer -> what to send elsewhere."""
     file_references: tuple[str, ...] = ()
     """Members of blocks that name a file which the provider stores."""
+    turns_are_items: bool = False
+    """A turn of the model must be one item of the history, or its calls are refused; a turn that came in several is sent as one."""
     wraps_reasoning: str | None = None
     """The member that the settings for reasoning stand in; None: they stand in the body itself."""
     unstored: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
@@ -208,6 +210,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """A body that does not mention `stream` asks for one."""
     thinks_visibly: bool = False
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
+    shows_asked: bool = False
+    """Thinking that a request asks for is shown, unless it says otherwise; elsewhere it is always shown, or a setting of its own asks for that."""
     counts: str | None = None
     """The member of a reply that holds the count of tokens, where a server counts them."""
     counts_at: tuple[str, str] | None = None
@@ -222,6 +226,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """What stands in the frame that ends a stream, and hardly anywhere else."""
     other_marks: tuple[bytes, ...] = ()
     """The same of a frame that ends a stream in another way."""
+    error_is_quiet: bool = False
+    """Whether some SDK gives an error in the middle of a stream as an event like others, and raises nothing."""
     closing: bytes = b""
     """The frame that clients wait for behind the end of an answer."""
     seals: tuple[str, ...] = ()

@@ -46,6 +46,8 @@ class Grammar(ABC):
     """Events without other content, which may come at any time."""
     has_done: ClassVar[bool] = False
     """Whether `[DONE]` is the last frame, even after an error."""
+    may_end_with_error: ClassVar[bool] = False
+    """Whether it may be missing after an error, because the connection is broken off for SDKs that raise nothing else."""
     has_names: ClassVar[bool] = False
     """Whether each event has its type as its name."""
 
@@ -68,7 +70,7 @@ class Grammar(ABC):
             self._number += 1
             yield from self._taken()
         self.expect(self.is_over, "no_end", "the stream ends without its terminal message")
-        if self.has_done and self.is_over:
+        if self.has_done and self.is_over and not (self.has_failed and self.may_end_with_error):
             rule = "no_done_after_error" if self.has_failed else "no_done"
             self.expect(self._is_done, rule, "the stream ends without [DONE]")
         self.end()

@@ -1,42 +1,73 @@
-// Runs tool loops with the AI SDK and its provider for hosts that are compatible with OpenAI, and prints what came of them.
+// Runs tool loops with the AI SDK and its providers, and prints what came of them.
 //
-// One line of JSON for each loop: {"sdk": "ai" | "ai-6", "url": ..., "question": ..., "models": [...], "streamed": ..., "by": "steps" | "messages",
-// "prunes": ...} -> the text, and how many calls each step made. Each request goes to the next model. `by` says who leads the loop: the SDK in its
-// steps, or the program with the messages of each response. A program that prunes drops the reasoning from what it sends.
+// One line of JSON for each loop: {"sdk": "ai" | "ai-6", "provider": "compatible" | "openai" | "responses" | "anthropic" | "google", "url": ...,
+// "question": ..., "models": [...], "streamed": ..., "by": "steps" | "messages", "prunes": ...} -> the text, and how many calls each step made; or
+// what was thrown. Each request goes to the next model. `by` says who leads the loop: the SDK in its steps, or the program with the messages of each
+// response. A program that prunes drops the reasoning from what it sends.
 
 import { createInterface } from "node:readline";
+import * as anthropic7 from "@ai-sdk/anthropic";
+import * as google7 from "@ai-sdk/google";
+import * as openai7 from "@ai-sdk/openai";
 import * as compatible7 from "@ai-sdk/openai-compatible";
 import * as ai7 from "ai";
 import * as ai6 from "ai-6";
+import * as anthropic6 from "anthropic-6";
+import * as google6 from "google-6";
+import * as openai6 from "openai-6";
 import * as compatible6 from "openai-compatible-6";
 
-const SDKS = { ai: [ai7, compatible7], "ai-6": [ai6, compatible6] };
-const WEATHER = { Paris: "21 °C", Rome: "27 °C", Oslo: "9 °C" };
+const SDKS = {
+  ai: { ai: ai7, ...compatible7, ...openai7, ...anthropic7, ...google7 },
+  "ai-6": { ai: ai6, ...compatible6, ...openai6, ...anthropic6, ...google6 },
+};
+const WEATHER = { Paris: "21 °C", Rome: "27 °C", Oslo: "9 °C", Bergen: "8 °C" };
 globalThis.AI_SDK_LOG_WARNINGS = false;
 
-function settings(ai, compatible, url) {
-  const provider = compatible.createOpenAICompatible({
-    name: "gateway",
-    baseURL: `${url}/v1`,
-    apiKey: "any",
-  });
-  const get_weather = ai.tool({
+// How a model of a provider is made, and what is asked of its reasoning.
+const PROVIDERS = {
+  compatible: (sdk, url) => ({
+    model: sdk.createOpenAICompatible({ name: "gateway", baseURL: `${url}/v1`, apiKey: "any" }),
+    options: { gateway: { reasoningEffort: "high" } },
+  }),
+  openai: (sdk, url) => ({
+    model: sdk.createOpenAI({ baseURL: `${url}/v1`, apiKey: "any" }).chat,
+    options: { openai: { reasoningEffort: "high", forceReasoning: true } },
+  }),
+  responses: (sdk, url) => ({
+    model: sdk.createOpenAI({ baseURL: `${url}/v1`, apiKey: "any" }).responses,
+    options: {
+      openai: {
+        reasoningEffort: "high",
+        reasoningSummary: "auto",
+        forceReasoning: true,
+        store: false,
+        include: ["reasoning.encrypted_content"],
+      },
+    },
+  }),
+  anthropic: (sdk, url) => ({
+    model: sdk.createAnthropic({ baseURL: `${url}/v1`, apiKey: "any" }),
+    options: { anthropic: { thinking: { type: "enabled", budgetTokens: 2000 } } },
+  }),
+  google: (sdk, url) => ({
+    model: sdk.createGoogleGenerativeAI({ baseURL: `${url}/v1beta`, apiKey: "any" }),
+    options: { google: { thinkingConfig: { includeThoughts: true } } },
+  }),
+};
+
+function settings(sdk, { provider = "compatible", url }) {
+  const { model, options } = PROVIDERS[provider](sdk, url);
+  const get_weather = sdk.ai.tool({
     description: "Tells the weather of a city.",
-    inputSchema: ai.jsonSchema({
+    inputSchema: sdk.ai.jsonSchema({
       type: "object",
       properties: { city: { type: "string" } },
       required: ["city"],
     }),
     execute: async ({ city }) => `${city}: ${WEATHER[city]}`,
   });
-  return {
-    model: (name) => provider(name),
-    shared: {
-      tools: { get_weather },
-      maxRetries: 0,
-      providerOptions: { gateway: { reasoningEffort: "high" } },
-    },
-  };
+  return { model, shared: { tools: { get_weather }, maxRetries: 0, providerOptions: options } };
 }
 
 async function answered(ai, streamed, options) {
@@ -79,11 +110,12 @@ async function byMessages(ai, { model, shared }, { question, models, streamed, p
 
 for await (const line of createInterface({ input: process.stdin })) {
   const asked = JSON.parse(line);
-  const [ai, compatible] = SDKS[asked.sdk];
-  const lead = asked.by === "steps" ? bySteps : byMessages;
+  const sdk = SDKS[asked.sdk];
+  const lead = asked.by === "messages" ? byMessages : bySteps;
   try {
-    console.log(JSON.stringify(await lead(ai, settings(ai, compatible, asked.url), asked)));
+    console.log(JSON.stringify(await lead(sdk.ai, settings(sdk, asked), asked)));
   } catch (error) {
-    console.log(JSON.stringify({ thrown: String(error.message ?? error) }));
+    const { message, statusCode } = error;
+    console.log(JSON.stringify({ thrown: String(message ?? error), status: statusCode }));
   }
 }

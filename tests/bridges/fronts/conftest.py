@@ -5,4 +5,4 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from front_ends import clients, programs  # noqa: F401
+from front_ends import chains, clients, programs  # noqa: F401

@@ -1,4 +1,4 @@
-"""The real clients of the front ends, behind `read_stream.js` and `chat_loop.js`, and what the tests ask of them."""
+"""The real clients of the front ends, behind `read_stream.js`, `chat_loop.js` and `langchain_loop.js`, and what the tests ask of them."""
 
 import base64
 import json
@@ -50,7 +50,7 @@ class FrontEnds(NodeProgram):
 
 
 class Programs(NodeProgram):
-    """Leads tool loops as programs on the AI SDK do."""
+    """Leads tool loops as programs on the AI SDK or on LangChain do."""
 
     def lead(self, sdk, url, question, models, **how):
         return self.ask({"sdk": sdk, "url": url, "question": question, "models": models, **how})
@@ -66,6 +66,13 @@ def clients():
 @pytest.fixture(scope="session")
 def programs():
     found = Programs("chat_loop.js")
+    yield found
+    found.close()
+
+
+@pytest.fixture(scope="session")
+def chains():
+    found = Programs("langchain_loop.js")
     yield found
     found.close()
 

@@ -20,7 +20,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.wire.answer import AnswerHead, FieldWriter, Seal
 from innervoice.wire.chat.read import write_usage
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, TEXTS
-from innervoice.wire.chat.serve import DONE, WORDS, word_of, write_answer, write_error
+from innervoice.wire.chat.serve import DONE, WORDS, word_of, write_answer, write_stream_error
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 
@@ -361,8 +361,8 @@ class ChatWriter(FieldWriter):
 
     def fail(self, refusal: Refusal, response: Response) -> None:
         self._response, self.word = response, "error"
-        self.send({**self._head(), **self._choice({}, "error"), **write_error(refusal)})
-        self._frames.append(DONE)
+        # Nothing but the error: the AI SDK does not look for one in a chunk with choices.
+        self._frames += [write_stream_error(refusal), DONE]
 
     def body(self) -> dict[str, Any]:
         return {**write_answer(self.whole_response()), "created": self.head.created}

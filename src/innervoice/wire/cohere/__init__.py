@@ -54,6 +54,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
+    error_is_quiet=True,
     last_mark=b"[DONE]",
     code=Code(
         reader="read:CohereReader",

@@ -25,6 +25,7 @@ class CohereGrammar(Grammar):
     """Checks one response."""
 
     has_done: ClassVar[bool] = True
+    may_end_with_error: ClassVar[bool] = True
     has_names: ClassVar[bool] = True
     incidental: ClassVar[dict[str, str]] = {
         "delta.usage": "counts",
@@ -39,7 +40,9 @@ class CohereGrammar(Grammar):
     def message(self, message: dict[str, Any], frame: Frame) -> None:
         kind = as_text(message.get("type")) or ""
         self.expect(not self.is_over, "after_end", f"{kind} comes after the end")
-        begun = kind == "message-start" or self._has_begun
+        # An error ends a message wherever it is, even before its beginning.
+        is_error = as_dict(message.get("delta")).get("finish_reason") == "ERROR"
+        begun = kind == "message-start" or self._has_begun or is_error
         self.expect(begun, "no_start", f"{kind} comes before message-start")
         family, _, moment = kind.rpartition("-")
         inner = as_dict(as_dict(message.get("delta")).get("message"))
@@ -94,7 +97,6 @@ class CohereGrammar(Grammar):
             self.expect_members(call.get("function"), members, "the function")
 
     def _end(self, delta: dict[str, Any]) -> None:
-        # An error ends a message wherever it is.
         is_error = delta.get("finish_reason") == "ERROR"
         problem = f"message-end comes while {self._open} is open"
         self.expect(is_error or not self._open, "unstopped", problem)

@@ -96,7 +96,8 @@ class CohereReader(Reader):
         if message.get("citations"):
             self.message_block["citations"] = message["citations"]
         self._end(body)
-        self.ended = True
+        # An object with neither is no answer.
+        self.ended = "message" in body or bool(body.get("finish_reason"))
 
     def _read_content(self, index: Any, content: Any, *, starts: bool) -> None:
         if not isinstance(content, dict):

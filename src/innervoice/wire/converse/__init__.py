@@ -76,6 +76,7 @@ DIALECT = Dialect(
     looks_like=_looks_like,
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
+    shows_asked=True,
     last_mark=b"messageStop",
     seals=("signature", "redactedContent"),
     code=Code(

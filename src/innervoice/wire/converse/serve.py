@@ -175,6 +175,7 @@ _ERRORS = {
     404: "ResourceNotFoundException",
     408: "ModelTimeoutException",
     424: "ModelErrorException",
+    402: "ServiceQuotaExceededException",
     429: "ThrottlingException",
     500: "InternalServerException",
     503: "ServiceUnavailableException",

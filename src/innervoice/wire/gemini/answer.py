@@ -32,6 +32,7 @@ class GeminiWriter(AnswerWriter):
     """Writes one response."""
 
     dialect: ClassVar[str] = "gemini"
+    passes_pings: ClassVar[bool] = False  # Google sends none, and not every SDK takes a blank line
     _kind = ""  # of the part that is open
     _is_pieces = False  # and it comes in pieces
     _is_first = True  # nothing of it was sent

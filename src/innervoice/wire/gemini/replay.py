@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 from innervoice.canon.origin import Origin
@@ -28,13 +29,21 @@ PLACEHOLDERS = frozenset(
     )
 )
 """Values that programs write where they lost a signature, plain and in base64 (litellm, pydantic-ai): no model sealed anything with them."""
+_PUBLISHED = {420: "95961e890e24085525fd6971146dd82dc41b406e594bb3f048b599dfe3f44eeb"}
+"""Signatures of a foreign conversation that programs write in the same way, by their length, as SHA-256 (@langchain/google-genai 2.3.2)."""
 _SIGNATURE = "thoughtSignature"
 _VERSION = re.compile(r"gemini-(\d+)")
 
 
 def is_placeholder(seal: Any) -> bool:
     """Whether a value only stands for a signature that was lost."""
-    return isinstance(seal, str) and seal in PLACEHOLDERS
+    if not isinstance(seal, str):
+        return False
+    published = _PUBLISHED.get(len(seal))
+    return seal in PLACEHOLDERS or (
+        published is not None
+        and published == sha256(seal.encode("utf-8", "surrogatepass")).hexdigest()
+    )
 
 
 class _GeminiReplay(Replay):

@@ -61,9 +61,10 @@ def read_request(body: dict[str, Any]) -> Request:
     system = body.get("systemInstruction")
     messages: list[Message] = []
     calls = OpenCalls()
-    for content in checked_messages(_contents(body.get("contents")), "contents"):
-        calls.begin(is_turn=content.get("role") == "model")
-        messages.append(_content(content, calls))
+    for contents in _turns(checked_messages(_contents(body.get("contents")), "contents")):
+        is_turn = contents[0].get("role") == "model"
+        calls.begin(is_turn=is_turn)
+        messages.append(_turn(contents, calls) if is_turn else _content(contents[0], calls))
         calls.end(messages[-1])
     config = dict(as_dict(body.get("generationConfig")))
     options: dict[str, Any] = {
@@ -167,11 +168,34 @@ def _nearest_choice(config: Any) -> str | None:
     return _NEAREST.get(mode) if isinstance(mode, str) else None
 
 
+def _turns(contents: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The contents, those of one turn together: google-genai's chats have one for each piece of a stream."""
+    turns: list[list[dict[str, Any]]] = []
+    for content in contents:
+        if turns and _is_piece(content) and _is_piece(turns[-1][-1]):
+            turns[-1].append(content)
+        else:
+            turns.append([content])
+    return turns
+
+
+def _is_piece(content: dict[str, Any]) -> bool:
+    """Whether a content may be a piece of a turn of the model: it says nothing of itself."""
+    return content.get("role") == "model" and content.keys() <= {"role", "parts"}
+
+
+def _turn(contents: list[dict[str, Any]], calls: OpenCalls) -> Message:
+    """A turn of the model, read like the answer that it was, whole or in pieces."""
+    *pieces, last = contents
+    reader = GeminiReader(Context(new_call_id=calls.new_id))
+    for piece in pieces:
+        reader.feed({"candidates": [{"content": piece}]})
+    answer = {"candidates": [{"content": last, "finishReason": "STOP"}]}
+    return assistant_turn(reader, answer, without(last, "role", "parts"))
+
+
 def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
     beside = without(content, "role", "parts")
-    if content.get("role") == "model":
-        answer = {"candidates": [{"content": content, "finishReason": "STOP"}]}
-        return assistant_turn(GeminiReader(Context(new_call_id=calls.new_id)), answer, beside)
     held = content.get("parts")
     parts: list[Part] = []
     for part in held if isinstance(held, list) else [held] if held else []:
@@ -192,6 +216,11 @@ def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
     Files in a result are in separate parts.
     """
     value = response.get("response")
+    match value:
+        case {"name": name, "content": content, **rest} if (
+            name == response.get("name") and not rest
+        ):
+            value = {"content": content}  # as the AI SDK writes it
     failed = isinstance(value, dict) and set(value) == {"error"}
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= WRAPPERS:
         (value,) = value.values()
@@ -223,6 +252,7 @@ _ERRORS = {
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
     409: "ABORTED",
+    402: "FAILED_PRECONDITION",
     429: "RESOURCE_EXHAUSTED",
     499: "CANCELLED",
     500: "INTERNAL",

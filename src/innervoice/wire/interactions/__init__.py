@@ -59,6 +59,7 @@ DIALECT = Dialect(
     files_in_turns=True,
     flags_errors=True,
     joins_turns=True,
+    error_is_quiet=True,
     last_mark=b"[DONE]",
     other_marks=(b'"interaction.completed"',),
     closing=b"event: done\ndata: [DONE]\n\n",

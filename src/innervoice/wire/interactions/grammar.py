@@ -37,6 +37,7 @@ class InteractionsGrammar(Grammar):
     """Checks one interaction."""
 
     has_done: ClassVar[bool] = True
+    may_end_with_error: ClassVar[bool] = True
     signs_of_life: ClassVar[frozenset[str]] = frozenset({"interaction.status_update"})
     tolerates: ClassVar[dict[str, frozenset[str]]] = {
         # The recordings have the events alone.

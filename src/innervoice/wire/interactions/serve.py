@@ -234,6 +234,7 @@ _CODES = {
     403: "permission_denied",
     404: "not_found",
     409: "aborted",
+    402: "failed_precondition",
     429: "resource_exhausted",
     500: "internal",
     503: "unavailable",

@@ -75,6 +75,7 @@ DIALECT = Dialect(
     limit="max_output_tokens",
     lacks=("stop",),
     unstored={"include": ["reasoning.encrypted_content"]},
+    error_is_quiet=True,
     last_mark=b"response.completed",
     other_marks=(b"response.incomplete", b"response.failed"),
     id_start="resp_",
