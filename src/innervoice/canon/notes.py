@@ -105,6 +105,7 @@ SENTENCES: dict[str, str] = {
     "stop_in_reasoning": "This host also applies stop strings to the reasoning; the response may end before the answer starts.",
     # turns that a program sends back
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
+    "restoration_refused": "The provider refused the request with the restored reasoning; it was sent again as the program wrote it.",
     "several_turns_match": "Several stored turns have the same text at the same place of the same conversation; the newest was used.",
     "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as the model had sent them.",
     "envelope_unreadable": "The program sent reasoning back in an envelope that cannot be opened here: it is damaged, or belongs to another owner; it was dropped.",

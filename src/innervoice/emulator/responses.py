@@ -24,6 +24,8 @@ from innervoice.wire.serve import assistant_turn, openai_error
 __all__ = ["SERVER", "Stored", "stored"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
+_REASONING = ("reasoning", "item_reference")
+"""Items that are reasoning, or may stand for it."""
 _STORED = re.compile(r"/responses/(resp_\w+)$")
 _UNVERIFIED = "The encrypted content for item {item} could not be verified. Reason: {reason}"
 _REASONS = {
@@ -101,7 +103,8 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
     yield from _state(call, items)
     if not call.target.host or (not call.target.host.sealed_only and call.provider != "xai"):
         return
-    sent = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    yield from _twice(items)
+    sent = {item.get("id") for item in items if item.get("type") in _REASONING}
     for item in items:
         name = item.get("id")
         if item.get("type") == "reasoning" and item.get("encrypted_content"):
@@ -138,10 +141,21 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
     item_ids = {name for item in stored_before["items"] if (name := as_text(item.get("id")))}
     for item in items:
         if as_text(item.get("id")) in item_ids:
-            yield refused(
-                f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
-                param="input",
-            )
+            yield _duplicate(item["id"])
+
+
+def _twice(items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Items that a request has twice, whole or as a reference."""
+    names: set[str] = set()
+    for name in filter(None, (as_text(item.get("id")) for item in items)):
+        if name in names:
+            yield _duplicate(name)
+        names.add(name)
+
+
+def _duplicate(name: str) -> Refusal:
+    text = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
+    return refused(text, param="input")
 
 
 def _unanswered(stored: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:

@@ -144,8 +144,7 @@ class ResponseState:
         self._check_items(before, new)
         responses = {one.id: one for one in (*(chain or ()), *referred.values())}
         turns = [turn for one in responses.values() if (turn := one.turn())]
-        items = [self._resolved(item, referred) for item in (*before, *new)]
-        return WholeInput(items, turns)
+        return WholeInput(self._resolved([*before, *new], referred), turns)
 
     async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
         """The responses to send to a candidate before the new input, the oldest first; None if there are none, or it has them."""
@@ -242,10 +241,18 @@ class ResponseState:
     def _is_reference(self, item: Any) -> bool:
         return self._api.reference is not None and as_dict(item).get("type") == self._api.reference
 
-    def _resolved(self, item: Any, referred: Mapping[str, StoredResponse]) -> Any:
-        """An item, or the one that it refers to."""
-        response = referred.get(str(item.get("id"))) if self._is_reference(item) else None
-        return response.item(str(item["id"])) if response else item
+    def _resolved(self, items: list[Any], referred: Mapping[str, StoredResponse]) -> list[Any]:
+        """The items, with those that are referred to in place of references; a reference to an item that is there adds nothing."""
+        names = {_id_of(item) for item in items if not self._is_reference(item)}
+        resolved: list[Any] = []
+        for item in items:
+            name = _id_of(item) if self._is_reference(item) else None
+            if name is None or name not in referred:
+                resolved.append(item)
+            elif name not in names:
+                names.add(name)
+                resolved.append(referred[name].item(name))
+        return resolved
 
     # ---- what is left behind -------------------------------------------------------------------
 
