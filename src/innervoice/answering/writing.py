@@ -32,7 +32,7 @@ from innervoice.wire.answer import AnswerHead, Seal
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.write import wholes
 
-__all__ = ["StreamEncoder", "encode_events", "encode_response", "encode_stream"]
+__all__ = ["CREATED", "StreamEncoder", "encode_events", "encode_response", "encode_stream"]
 
 # ---- Writes an answer in a provider's dialect as its events arrive.
 
@@ -79,6 +79,10 @@ class StreamEncoder(AnswerEncoder):
         super().__init__(row.answer_writer(head, Notebook(), seal), self._array or row.framing)
         self._free_form = {tool.name for tool in tools if tool.is_free_form}
 
+    def _end(self, response: Response) -> None:
+        self._writer.ended_at = int(time.time())
+        super()._end(response)
+
     def _taken(self) -> bytes:
         data = super()._taken()
         if self._array and self._is_over:
@@ -87,7 +91,7 @@ class StreamEncoder(AnswerEncoder):
         return data
 
 
-_CREATED = 1_767_225_600
+CREATED = 1_767_225_600
 _CREATED_AT = "2026-01-01T00:00:00Z"
 """The first second of 2026: APIs require a time, and none is known."""
 
@@ -157,21 +161,28 @@ def _joined(encoders: Sequence[AnswerEncoder]) -> WrittenAnswer:
 # ---- answers as their own server sent them
 
 
-def exact_answer(response: Response, dialect: str) -> WrittenAnswer:
+def exact_answer(
+    response: Response, dialect: str, *, echo: Mapping[str, Any] | None = None
+) -> WrittenAnswer:
     """Writes a whole answer as the server of the dialect would have sent it.
 
-    Parts that were split out of a text of this dialect are that text again; those of another dialect stay apart.
+    Parts that were split out of a text of this dialect are that text again; those of another dialect stay apart. `echo` has members of
+    the request that the answer repeats.
     """
     encoders = []
-    for encoder, one in _exact(response, dialect):
+    for encoder, one in _exact(response, dialect, echo=echo):
         encoder.write_whole(one)
         encoders.append(encoder)
     return _joined(encoders)
 
 
-def exact_stream(response: Response, dialect: str, size: int) -> Iterator[Frame]:
+def exact_stream(
+    response: Response, dialect: str, size: int, *, echo: Mapping[str, Any] | None = None
+) -> Iterator[Frame]:
     """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate."""
-    choices = [encoder.frames(Finish(one)) for encoder, one in _exact(response, dialect, size)]
+    choices = [
+        encoder.frames(Finish(one)) for encoder, one in _exact(response, dialect, size, echo)
+    ]
     for frames in zip_longest(*choices[1:]):
         yield from choices[0][:1]
         del choices[0][:1]
@@ -180,13 +191,22 @@ def exact_stream(response: Response, dialect: str, size: int) -> Iterator[Frame]
 
 
 def _exact(
-    response: Response, dialect: str, size: int | None = None
+    response: Response,
+    dialect: str,
+    size: int | None = None,
+    echo: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[AnswerEncoder, Response]]:
     row = dialect_named(dialect)
     answer_id = response.id or f"{row.id_start}0"
     for choice, one in enumerate((response, *response.alternatives)):
         head = AnswerHead(
-            answer_id, response.model or "", _CREATED, _CREATED_AT, choice, is_exact=True
+            answer_id,
+            response.model or "",
+            CREATED,
+            _CREATED_AT,
+            choice,
+            dict(echo or {}),
+            is_exact=True,
         )
         writer = row.answer_writer(head, Notebook())
         writer.usage = response.usage

@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from innervoice.answering.writing import exact_answer, exact_stream
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
@@ -181,11 +181,8 @@ class Emulator:
         draft = draft if dialect_server.is_on(call) else draft.replace(thoughts=())
         answer, echo = _answer(call, dialect_server, draft), dialect_server.echo(call)
         if not call.stream:
-            return _json(200, {**exact_answer(answer, call.dialect).body, **echo})
-        frames = (
-            _echoing(frame, echo) if echo else frame
-            for frame in _stream(call, answer, dialect_server)
-        )
+            return _json(200, exact_answer(answer, call.dialect, echo=echo).body)
+        frames = _stream(call, answer, dialect_server, echo)
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         around = _envelope_of(call.provider)
@@ -293,9 +290,12 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: EmulatedCall, answer: Response, dialect_server: DialectServer) -> Iterator[Frame]:
+def _stream(
+    call: EmulatedCall, answer: Response, dialect_server: DialectServer, echo: dict[str, Any]
+) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
-    frames = exact_stream(dialect_server.streamed(call, answer), call.dialect, behaviour.size)
+    streamed = dialect_server.streamed(call, answer)
+    frames = exact_stream(streamed, call.dialect, behaviour.size, echo=echo)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
@@ -304,14 +304,6 @@ def _stream(call: EmulatedCall, answer: Response, dialect_server: DialectServer)
         yield (around.server if around else server).write_stream_error(dialect_server.overloaded)
         return
     yield from frames
-
-
-def _echoing(frame: Frame, echo: dict[str, Any]) -> Frame:
-    """A frame with the members of the answer that repeat the request, if it contains the whole answer."""
-    value = load_json(frame.data) if frame.data and b'"response":{' in frame.data else None
-    if not isinstance(value, dict) or not isinstance(value.get("response"), dict):
-        return frame
-    return frame.replace(data=dump_json({**value, "response": {**value["response"], **echo}}))
 
 
 def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:

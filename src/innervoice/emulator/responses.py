@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from innervoice.answering.writing import CREATED
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
 from innervoice.emulator.call import EmulatedCall, ServerMemory
@@ -15,9 +16,9 @@ from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.body import echo_of, response_body
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
-from innervoice.wire.responses.serve import response_body
 from innervoice.wire.rules import refused
 from innervoice.wire.serve import assistant_turn, openai_error
 
@@ -39,10 +40,6 @@ _WORDS = {
     "a previous response.",
     "bedrock-mantle": "encrypted content missing recognized prefix (expected 'rsn_' or 'smry_')",
 }
-_ECHOED = (
-    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature",
-    "text", "tool_choice", "tools", "top_p", "truncation", "user",
-)  # fmt: skip
 _OTHER_RESOURCE = (
     "The requested item was created under a different Azure OpenAI resource. Items can only be used with the resource "
     "that created them."
@@ -90,8 +87,10 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
         {key: item[key] for key in item if key != "encrypted_content"}
         for item in response["output"]
     ]
-    body = response_body(Response(id=match[1], model=response["model"], ended=True), [])
-    return Stored(200, {**body, **response["echo"], "output": items})
+    answer = Response(id=match[1], model=response["model"], ended=True)
+    return Stored(
+        200, response_body(answer, items, created=CREATED, completed=CREATED, echo=response["echo"])
+    )
 
 
 # ---- refusals -------------------------------------------------------------------------------
@@ -266,9 +265,7 @@ def _answer_items(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]
 
 def _echo(call: EmulatedCall) -> dict[str, Any]:
     """The members of a response that repeat the request."""
-    echoed = {name: call.body[name] for name in _ECHOED if call.body.get(name) is not None}
-    reasoning = {"effort": None, "summary": None, **as_dict(call.body.get("reasoning"))}
-    return {"store": True, **echoed, "reasoning": reasoning}
+    return echo_of(call.body)
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:

@@ -100,6 +100,7 @@ class _TranslatedAnswer:
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         self._request = request
+        self._attempt = attempt
         self._tools = attempt.request.tools
         self._exchange = exchange
         self._is_estimated = False
@@ -128,7 +129,7 @@ class StreamedAnswer(_TranslatedAnswer):
             seal=_Sealing(request),
             tools=self._tools,
             array=endpoint.array,
-            echo=request.echo,
+            echo=request.echo(attempt),
         )
         self._has_begun = False
         self._dialect = endpoint.dialect
@@ -210,7 +211,7 @@ class WholeAnswer(_TranslatedAnswer):
             request.name,
             tools=self._tools,
             seal=_Sealing(request),
-            echo=request.echo,
+            echo=request.echo(self._attempt),
         )
         return dump_json(self._written.body)
 
@@ -291,7 +292,8 @@ class BytesAnswer:
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
             dialect = self._request.endpoint.dialect
-            return encode_response(response, dialect) if response.id else None
+            echo = self._request.echo(self._attempt)
+            return encode_response(response, dialect, echo=echo) if response.id else None
         api = dialect_named(self._request.endpoint.dialect).stored_answers
         if api is None:
             return None

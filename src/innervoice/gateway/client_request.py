@@ -125,10 +125,12 @@ class ClientRequest:
         """How the conversation begins."""
         return self.split.opening if self.split else b""
 
-    @property
-    def echo(self) -> Mapping[str, Any]:
-        """What the answer repeats of the request, where the client's API does that."""
-        return self.state.echo if self.state else {}
+    def echo(self, attempt: Attempt) -> Mapping[str, Any]:
+        """What the answer to an attempt repeats of the request, where the client's API does that."""
+        echo = self.state.echo if self.state else {}
+        if "service_tier" in echo and "service_tier" not in attempt.wire.body:
+            return {**echo, "service_tier": "default"}  # the upstream was not asked for another
+        return echo
 
     def tokens(self) -> int:
         """About how many tokens the request has; it is read for this, if it was not."""

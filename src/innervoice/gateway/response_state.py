@@ -96,10 +96,10 @@ class ResponseState:
     @property
     def echo(self) -> dict[str, Any]:
         """What the answer repeats of the request."""
-        api = self._api
-        members = {"store": self.is_stored, "metadata": self._read("metadata")}
-        more = {name: members[name] for name in api.echoed if members[name] is not None}
-        return {api.previous: self.previous, **more}
+        members = {name: self._read(name) for name in self._api.echoed}
+        if "store" in members:
+            members["store"] = self.is_stored
+        return self._api.echo(members)
 
     # ---- going on ------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ request that `Request` does not have go to `extra`, unchanged.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.canon.messages import Message, Role
@@ -413,7 +413,9 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     conversation: str | None = None
     """The member that names a conversation which only the provider has."""
     echoed: tuple[str, ...] = ()
-    """Members of its request that an answer repeats, in addition to `previous`."""
+    """Members of its request that an answer repeats."""
+    echo: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    """These members of a request -> the members of its answer."""
     only_there: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members that only a provider itself can obey -> the error for a request that needs another."""
     lost: tuple[str, ...]

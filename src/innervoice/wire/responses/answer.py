@@ -22,7 +22,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.serve import ending, response_body
+from innervoice.wire.responses.body import ending, response_body
 
 __all__ = ["ResponsesWriter"]
 
@@ -224,12 +224,20 @@ class ResponsesWriter(AnswerWriter):
 
     def _entry_of(self, part: Part) -> _Entry | None:
         if isinstance(part, Text):
-            return _REFUSAL if self.is_refused else _TEXT
+            return _REFUSAL if self._is_refusal(part) else _TEXT
         assert isinstance(part, Thinking)
         if part.form == "hidden" or (part.complete and not part.text):
             return None
         is_ours = part.origin is not None and part.origin.dialect == self.dialect
         return _THOUGHT if is_ours and part.form == "full" else _SUMMARY
+
+    def _is_refusal(self, part: Text) -> bool:
+        """Whether a text is a refusal: its entry says so, or else the end of the answer."""
+        assert self._item is not None
+        entries = as_list((self.own_block(part) or {}).get("content"))
+        number = len(as_list(self._item.get("content")))
+        kind = as_dict(entries[number]).get("type") if number < len(entries) else None
+        return kind == "refusal" if kind in ("refusal", "output_text") else self.is_refused
 
     def _empty_entry(self, entry: _Entry) -> dict[str, Any]:
         assert self._item is not None
@@ -311,10 +319,15 @@ class ResponsesWriter(AnswerWriter):
 
     def _body(self, response: Response, status: str | None = None) -> dict[str, Any]:
         known = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
-        body = {**response_body(known, self._output), **self.head.echo}
-        body["created_at"] = self.head.created
+        body = response_body(
+            known,
+            self._output,
+            created=self.head.created,
+            completed=self.ended_at or self.head.created,
+            echo=self.head.echo or None,
+        )
         if status is not None:
-            body.update(status=status, output=[], usage=None)
+            body.update(status=status, completed_at=None, output=[], usage=None)
         return body
 
     def _send_delta(self, event: str, entry: _Entry | None, text: str) -> None:
