@@ -216,7 +216,7 @@ def problems_of_stream(body):
         if "response" in event:
             found += problems_of_response(event["response"])
     kinds = [event.get("type") for event in events]
-    if kinds[:1] != ["response.created"] or "response.in_progress" not in kinds[:3]:
+    if kinds[:1] != ["response.created"] or not {"response.in_progress", "response.queued"} & set(kinds[:2]):  # fmt: skip
         found.append(f"the stream begins with {kinds[:3]}")
     if not kinds or kinds[-1] not in _LAST or any(kind in _LAST for kind in kinds[:-1]):
         found.append(f"the stream ends with {kinds[-2:]}")

@@ -44,7 +44,7 @@ class StreamEncoder(AnswerEncoder):
     the answer. `seal` returns what a client has to carry in the opaque member of a part that came from another dialect.
     `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that replaced its
     free-form tools are written as calls of those tools. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
-    members of the request that a Responses answer repeats.
+    members of the request that a Responses answer repeats. `created` is the time of the answer, in seconds since 1970; None: now.
     """
 
     def __init__(
@@ -58,9 +58,10 @@ class StreamEncoder(AnswerEncoder):
         tools: Iterable[Tool] = (),
         array: bool = False,
         echo: Mapping[str, Any] | None = None,
+        created: int | None = None,
     ) -> None:
         row = dialect_named(dialect)
-        now = time.time()
+        now = time.time() if created is None else created
         head = AnswerHead(
             id=id or f"{row.id_start}{token_hex(12)}",
             model=model or "",
@@ -177,12 +178,18 @@ def exact_answer(
 
 
 def exact_stream(
-    response: Response, dialect: str, size: int, *, echo: Mapping[str, Any] | None = None
+    response: Response,
+    dialect: str,
+    size: int,
+    *,
+    echo: Mapping[str, Any] | None = None,
+    queued: bool = False,
 ) -> Iterator[Frame]:
-    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate."""
-    choices = [
-        encoder.frames(Finish(one)) for encoder, one in _exact(response, dialect, size, echo)
-    ]
+    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate. One that was `queued` says so first."""
+    choices: list[list[Frame]] = []
+    for encoder, one in _exact(response, dialect, size, echo):
+        announced = encoder.announced() if queued else []
+        choices.append([*announced, *encoder.frames(Finish(one))])
     for frames in zip_longest(*choices[1:]):
         yield from choices[0][:1]
         del choices[0][:1]

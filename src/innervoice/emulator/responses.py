@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
-from innervoice.answering.writing import CREATED
 from innervoice.canon.parts import Part
-from innervoice.canon.response import Response
-from innervoice.emulator.call import EmulatedCall, ServerMemory
+from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
+from innervoice.emulator.stored_responses import conversation_of, state_problems
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.body import echo_of, response_body
+from innervoice.wire.responses.body import echo_of
+from innervoice.wire.responses.conversations import with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
 from innervoice.wire.rules import refused
-from innervoice.wire.serve import assistant_turn, openai_error
+from innervoice.wire.serve import assistant_turn
 
-__all__ = ["SERVER", "Stored", "stored"]
+__all__ = ["SERVER"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _REASONING = ("reasoning", "item_reference")
 """Items that are reasoning, or may stand for it."""
-_STORED = re.compile(r"/responses/(resp_\w+)$")
 _UNVERIFIED = "The encrypted content for item {item} could not be verified. Reason: {reason}"
 _REASONS = {
     "parse": "Encrypted content could not be decrypted or parsed.",
@@ -52,45 +49,24 @@ def is_on(call: EmulatedCall) -> bool:
     return word != "none" if word else call.target.row.default != "none"
 
 
+def _new_items(call: EmulatedCall) -> list[Any]:
+    given = call.body.get("input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+
+
 def conversation(call: EmulatedCall) -> dict[str, Any]:
     """The body with the stored part of the conversation before the new input, and with stored items in place of references to them."""
     stored_before = call.memory.responses.get(str(call.body.get("previous_response_id")))
-    new = call.body.get("input")
-    items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
+    items = _new_items(call)
     whole = [
         call.memory.items.get(str(item.get("id")), item)
         if as_dict(item).get("type") == "item_reference"
         else item
         for item in items
     ]
-    return {**call.body, "input": [*as_list(as_dict(stored_before).get("items")), *whole]}
-
-
-class Stored(NamedTuple):
-    """The reply to a GET for a stored response."""
-
-    status: int
-    body: dict[str, Any]
-
-
-def stored(memory: ServerMemory, path: str) -> Stored | None:
-    """The reply to a GET for a stored response; None if the path does not name one."""
-    url = urlsplit(path)
-    match = _STORED.search(url.path)
-    response = memory.responses.get(match[1]) if match else None
-    if match is None or response is None:
-        return None
-    if _ENCRYPTED in unquote(url.query):
-        text = "Encrypted content cannot be requested for persisted responses"
-        return Stored(400, openai_error(refused(text, param="include")))
-    items = [
-        {key: item[key] for key in item if key != "encrypted_content"}
-        for item in response["output"]
-    ]
-    answer = Response(id=match[1], model=response["model"], ended=True)
-    return Stored(
-        200, response_body(answer, items, created=CREATED, completed=CREATED, echo=response["echo"])
-    )
+    before = as_list(as_dict(stored_before).get("items"))
+    talk = call.memory.conversations.get(conversation_of(call.body) or "")
+    return {**call.body, "input": [*before, *as_list(as_dict(talk).get("items")), *whole]}
 
 
 # ---- refusals -------------------------------------------------------------------------------
@@ -99,6 +75,7 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which items are refused: not decryptable, not stored, sent twice, or without their reasoning."""
     items = [as_dict(item) for item in as_list(call.body.get("input"))]
+    yield from state_problems(call)
     yield from _state(call, items)
     if not call.target.host or (not call.target.host.sealed_only and call.provider != "xai"):
         return
@@ -207,8 +184,12 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
             memory.items[item["id"]] = item
     if call.body.get("store") is not False:
         history = [*as_list(conversation(call).get("input")), *items]
-        record = {"items": history, "output": items, "model": call.model, "echo": _echo(call)}
-        memory.responses[call.id("resp_")] = record
+        memory.responses[call.id("resp_")] = {"items": history}
+    if talk := memory.conversations.get(conversation_of(call.body) or ""):
+        talk["items"] += [
+            with_id(item, f"{call.number}_{number}")
+            for number, item in enumerate([*_new_items(call), *items])
+        ]
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
@@ -265,7 +246,8 @@ def _answer_items(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]
 
 def _echo(call: EmulatedCall) -> dict[str, Any]:
     """The members of a response that repeat the request."""
-    return echo_of(call.body)
+    name = conversation_of(call.body)
+    return {**echo_of(call.body), **({"conversation": {"id": name}} if name else {})}
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:

@@ -123,14 +123,19 @@ class StreamedAnswer(_TranslatedAnswer):
         super().__init__(request, attempt, exchange)
         endpoint = request.endpoint
         self._position = exchange.events.new_position()
+        queued = request.queued
         self._encoder = StreamEncoder(
             endpoint.dialect,
             request.name,
+            id=queued.id if queued else None,
             seal=_Sealing(request),
             tools=self._tools,
             array=endpoint.array,
             echo=request.echo(attempt),
+            created=queued.created if queued else None,
         )
+        if queued:
+            self._encoder.queue()  # the client has these events
         self._has_begun = False
         self._dialect = endpoint.dialect
         row = dialect_named(endpoint.dialect)

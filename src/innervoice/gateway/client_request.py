@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -42,9 +42,16 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Route
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["ClientRequest"]
+__all__ = ["ClientRequest", "QueuedAnswer"]
 
 Result = TypeVar("Result")
+
+
+class QueuedAnswer(NamedTuple):
+    """An answer that was announced before it began."""
+
+    id: str
+    created: int
 
 
 class ClientRequest:
@@ -64,6 +71,8 @@ class ClientRequest:
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
         self._tokens = 0
+        self.state: ResponseState | None = None
+        """What the request has to do with stored responses; None in APIs without them."""
         self.split = self._split_body()
         """The body in pieces; None for one that had to be read at once."""
         if self.split is None:
@@ -76,10 +85,14 @@ class ClientRequest:
         report.keeps = self._allowed()
         self.turn_keys: Sequence[bytes] = ()
         """Further keys of the answer's turn, by which it can be deleted."""
-        self.state: ResponseState | None = None
-        """What the request has to do with stored responses; None in APIs without them."""
+        self.queued: QueuedAnswer | None = None
+        """What the client was told of an answer in the background."""
         if api := dialect_named(endpoint.dialect).stored_answers:
             self.state = ResponseState(gateway, api, report, self._member)
+
+    def queue(self, answer: QueuedAnswer) -> None:
+        """The answer is made in the background: it was announced, and its events are stored as they come."""
+        self.queued, self.stream, self.report.stream = answer, True, True
 
     def _split_body(self) -> SplitBody | None:
         """The body in pieces; None for one that must be read, because it is too large or not as it should be."""
@@ -249,7 +262,14 @@ class ClientRequest:
         self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
     ) -> RewrittenRequest:
         return RewrittenRequest(
-            self._gateway, self.endpoint, body, value, self.report, self._headers, turns
+            self._gateway,
+            self.endpoint,
+            body,
+            value,
+            self.report,
+            self._headers,
+            turns,
+            translated=self.state is not None and self.state.is_translated,
         )
 
     # ---- what is learned -----------------------------------------------------------------------

@@ -17,11 +17,13 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
+from innervoice.gateway.background import BackgroundRuns
 from innervoice.gateway.callers import Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
+from innervoice.gateway.conversations import StoredConversations
 from innervoice.gateway.forwarded import ForwardedRequests
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.journal import Journal
@@ -95,10 +97,14 @@ class Gateway:
         memory = SealedStore(RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)), key)
         calls = StoreCalls()
         self.responses = StoredResponses(self.sealed, None if store is None else memory, calls)
+        self.conversations = StoredConversations(
+            lambda: memory if self.config.server.remember == "ram" else self.sealed, calls
+        )
+        self.background = BackgroundRuns(self)
         # Without a store that outlives the process, turns need not be sealed: they never leave it.
         self.turns = Turns(None if store is None else self.sealed, calls=calls)
         keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
-        self._calls = calls
+        self.calls = calls
         self.callers = KnownCallers(
             keys, calls=calls, assume_keys=assume_keys, on_store=self._see_store
         )
@@ -167,7 +173,7 @@ class Gateway:
         is_ready = is_there or self.callers.admits_without_store()
         store: dict[str, Any] = {"at": self._store_name, "state": "ok" if is_there else "away"}
         with contextlib.suppress(StoreError):
-            if is_there and await self._calls.wait(
+            if is_there and await self.calls.wait(
                 lambda: has_other_keys(self.sealed), LIMITS.store_seconds
             ):
                 store["problem"] = OTHER_KEY
@@ -247,6 +253,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Closes the connections to the upstreams and to the store."""
+        await self.background.close()
         self.quotas.close()
         await self.turns.close()
         await self.responses.close()

@@ -145,8 +145,12 @@ class RewrittenRequest:
         report: Report,
         headers: Mapping[str, str],
         turns: Sequence[Message] = (),
+        *,
+        translated: bool = False,
     ) -> None:
-        """`turns` are turns of the request as their providers sent them, where they are known."""
+        """`turns` are turns of the request as their providers sent them, where they are known. With `translated` its answer is never the
+        provider's bytes."""
+        self._is_translated = translated
         self.endpoint = endpoint
         self.report = report
         self.name = endpoint.model or str(value.get("model") or "")
@@ -227,6 +231,7 @@ class RewrittenRequest:
         wire = encoded_plan(plan)
         is_same = (
             target.dialect == self.endpoint.dialect
+            and not self._is_translated
             and not self._places
             and not self._is_changed(wire, target)
             and request.stream == self.stream

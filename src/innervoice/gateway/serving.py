@@ -202,7 +202,7 @@ class Serving:
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._request.state
-        if state is None or not state.is_stored or answer is None:
+        if state is None or not state.takes_answer or answer is None:
             await self._gateway.remember(self._request, attempt, response)
             return
         body = answer.written()

@@ -95,6 +95,9 @@ class AnswerWriter(ABC):
 
     # ---- what each dialect writes --------------------------------------------------------------
 
+    def queue(self) -> None:  # noqa: B027 - most dialects have nothing to say before an answer begins
+        """Announces an answer that begins later."""
+
     @abstractmethod
     def start(self) -> None:
         """Begins the answer."""

@@ -206,6 +206,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Models show their reasoning in every turn that they think in, so that a turn without any has lost it."""
     counts: str | None = None
     """The member of a reply that holds the count of tokens, where a server counts them."""
+    count_members: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Further members of such a reply."""
     counts_at: tuple[str, str] | None = None
     """What is replaced in the URL of an answer, and by what, to have tokens counted; None: there is no such endpoint."""
     counted: tuple[str, ...] = ()

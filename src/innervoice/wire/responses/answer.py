@@ -22,7 +22,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.body import ending, response_body
+from innervoice.wire.responses.body import ending, last_event, response_body, unfinished
 
 __all__ = ["ResponsesWriter"]
 
@@ -79,11 +79,19 @@ class ResponsesWriter(AnswerWriter):
         self._suffix = head.id.removeprefix("resp_")
         self._response = Response()
         self._delta: tuple[bytes, str] | None = None  # the beginning and the name of the next delta
+        self._is_queued = False
+
+    def queue(self) -> None:
+        waiting = self._body(Response(ended=True), status="queued")
+        for kind in ("response.created", "response.queued"):
+            self._send(kind, response=waiting)
+        self._is_queued = True
 
     def start(self) -> None:
         begun = self._body(Response(ended=True), status="in_progress")
-        for kind in ("response.created", "response.in_progress"):
-            self._send(kind, response=begun)
+        if not self._is_queued:
+            self._send("response.created", response=begun)
+        self._send("response.in_progress", response=begun)
 
     # ---- items ---------------------------------------------------------------------------------
 
@@ -270,7 +278,7 @@ class ResponsesWriter(AnswerWriter):
         self._response = response
         self._take_last_seals(response)
         body = self._body(response)
-        self._send(f"response.{body['status']}", response=body)
+        self._send(last_event(body["status"]), response=body)
 
     @property
     def _is_marked(self) -> bool:
@@ -327,7 +335,7 @@ class ResponsesWriter(AnswerWriter):
             echo=self.head.echo or None,
         )
         if status is not None:
-            body.update(status=status, completed_at=None, output=[], usage=None)
+            return unfinished(body, status)
         return body
 
     def _send_delta(self, event: str, entry: _Entry | None, text: str) -> None:

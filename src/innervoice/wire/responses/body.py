@@ -14,7 +14,15 @@ from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.serve import own_word, without
 
-__all__ = ["ECHOED", "echo_of", "ending", "response_body"]
+__all__ = [
+    "ECHOED",
+    "echo_of",
+    "ended_early",
+    "ending",
+    "last_event",
+    "response_body",
+    "unfinished",
+]
 
 _DIALECT = "openai-responses"
 _INCOMPLETE = ("max_output_tokens", "max_tokens", "max_messages", "content_filter", "steered")
@@ -107,6 +115,25 @@ def response_body(
         "usage": _counted(answer.usage),
         **(echo_of({"store": False}) if echo is None else echo),
     }
+
+
+def unfinished(body: Mapping[str, Any], status: str) -> dict[str, Any]:
+    """A response that has not ended: nothing is known of its output."""
+    unknown = ("completed_at", "error", "incomplete_details", "usage")
+    return {**body, "status": status, **dict.fromkeys(unknown), "output": []}
+
+
+def ended_early(body: Mapping[str, Any], problem: str | None) -> dict[str, Any]:
+    """A response that was cancelled or, with a problem, failed; what it has as output stays."""
+    error = {"code": "server_error", "message": problem} if problem else None
+    status = "failed" if problem else "cancelled"
+    ended = {"completed_at": None, "incomplete_details": None, "error": error}
+    return {**body, **ended, "status": status}
+
+
+def last_event(status: str) -> str:
+    """The event that ends the stream of a response; the API has none for one that was cancelled."""
+    return f"response.{'failed' if status == 'cancelled' else status}"
 
 
 def ending(answer: Response) -> tuple[str, str | None]:

@@ -12,8 +12,9 @@ from innervoice.canon.request import Request
 from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.refusals import Refusal, Refused
-from innervoice.wire.responses.body import ECHOED, echo_of
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.body import ECHOED, echo_of, ended_early, unfinished
+from innervoice.wire.responses.conversations import page_of, with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.write import read_media
 from innervoice.wire.serve import (
@@ -191,9 +192,6 @@ UNKNOWN_MODEL = Refusal(
 
 _PREVIOUS = "previous_response_id"
 _LONGEST_NAME = 200
-_USUAL, _MOST = 20, 100
-_STARTS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
-"""Types of items -> what their ids begin with."""
 
 
 def _items_of(value: Any) -> list[Any]:
@@ -232,52 +230,8 @@ def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, 
 def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
     """One page of the items of a request; raises `Refused` for an invalid query."""
     suffix = name.removeprefix("resp_")
-    items = [_item(item, f"{suffix}_{number}") for number, item in enumerate(items)]
-    limit = _limit(query.get("limit", [str(_USUAL)])[-1])
-    order = query.get("order", ["desc"])[-1]
-    if order not in ("asc", "desc"):
-        raise Refused(Refusal(text="order must be asc or desc", param="order"))
-    if order == "desc":
-        items.reverse()
-    if after := query.get("after", [""])[-1]:
-        names = [item["id"] for item in items]
-        if after not in names:
-            text = f"after must be the id of an item of this response, not {after[:80]!r}"
-            raise Refused(Refusal(text=text, param="after"))
-        items = items[names.index(after) + 1 :]
-    page = items[:limit]
-    return {
-        "object": "list",
-        "data": page,
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
-        "has_more": len(items) > limit,
-    }
-
-
-def _limit(given: str) -> int:
-    if not (given.isascii() and given.isdecimal() and len(given) < 4 and 1 <= int(given) <= _MOST):
-        text = f"limit must be a number from 1 to {_MOST}"
-        raise Refused(Refusal(text=text, param="limit"))
-    return int(given)
-
-
-def _item(given: Any, suffix: str) -> dict[str, Any]:
-    """An item as the API lists it: with a type and an id, and the words of a message as an entry."""
-    item: dict[str, Any] = dict(given) if isinstance(given, dict) else {"content": given}
-    kind = str(item.get("type") or "message")
-    name = item.get("id")
-    if not isinstance(name, str) or not name:
-        name = f"{_STARTS.get(kind, 'item')}_{suffix}"
-    item = {**item, "type": kind, "id": name}
-    if kind == "message":
-        item.setdefault("role", "user")
-        item.setdefault("status", "completed")
-        if isinstance(item.get("content"), str):
-            entry = "output_text" if item["role"] == "assistant" else "input_text"
-            more: dict[str, Any] = {"annotations": []} if entry == "output_text" else {}
-            item["content"] = [{"type": entry, "text": item["content"], **more}]
-    return item
+    named = [with_id(item, f"{suffix}_{number}") for number, item in enumerate(items)]
+    return page_of(named, query)
 
 
 STORED = StoredAnswers(
@@ -293,17 +247,18 @@ STORED = StoredAnswers(
     echoed=ECHOED,
     echo=echo_of,
     only_there={
-        "background": "background responses are supported only if the request is forwarded unchanged to a provider that has "
-        "them; remove `background`",
-        "conversation": "stored conversations are supported only if the request is forwarded unchanged to the provider that "
-        "has them; use previous_response_id, or send all items in `input`",
+        "prompt": "stored prompts are supported only if the request is forwarded unchanged to the provider that has them; send their "
+        "text in `instructions` and `input`",
     },
+    background="background",
+    unfinished=unfinished,
+    ended_early=ended_early,
     lost=("previous response", "item with id"),
     items_of=_items_of,
     missing=_missing,
     no_previous=_no_previous,
     no_item=_no_item,
-    cannot_cancel="Cannot cancel a synchronous response.",
+    cannot_cancel="Cannot cancel a synchronous response. Only responses with background=true can be cancelled.",
     deleted=_deleted,
     shown=_shown,
     listed=_listed,
