@@ -15,6 +15,7 @@ from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.limits import Limits
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
+from innervoice.memory.stores.store import StoreError
 
 KEY = bytes(range(32))
 CLAUDE, GPT = BEHIND["anthropic"], BEHIND["openai-responses"]
@@ -70,6 +71,15 @@ async def polled(served, name, until=("completed", "incomplete", "failed", "canc
     raise AssertionError(f"the response stays {reply.json['status']}")
 
 
+async def reported(served):
+    """The reports, as soon as there is one: a request in the background ends after its response is there."""
+    for _ in range(400):
+        if served.reports:
+            break
+        await asyncio.sleep(0.01)
+    return served.reports
+
+
 @pytest.mark.parametrize("behind", BEHIND)
 def test_a_response_in_the_background(behind):
     """At once it is queued; later it is complete, and a conversation goes on from it, also at another model."""
@@ -88,7 +98,7 @@ def test_a_response_in_the_background(behind):
             reply = await served.call("POST", "/v1/responses", more)
             assert reply.status == 200, reply.body
             assert SUM in json.dumps(served.upstream.requests[-1])
-        assert [200, 200, 200] == [report.status for report in served.reports]
+        assert [200, 200, 200] == [report.status for report in await reported(served)]
 
     asyncio.run(run())
 
@@ -148,6 +158,7 @@ def test_the_client_leaves_and_the_answer_goes_on():
         await served.call("POST", "/v1/responses", body, leaves=leaves, reads=reads)
         assert not served.reports, "it is still running"
         done = await polled(served, names[0])
+        await reported(served)
         assert "Three hundred." == done["output"][0]["content"][0]["text"]
         assert [(200, None, 4)] == [(report.status, report.error, report.usage.output_tokens) for report in served.reports]  # fmt: skip
 
@@ -184,7 +195,7 @@ def test_a_response_is_cancelled(elsewhere):
             assert list(range(len(events))) == [event["sequence_number"] for event in events]
             more = {"model": CLAUDE, "input": "Go on.", "previous_response_id": name}
             assert 400 == (await served.call("POST", "/v1/responses", more)).status
-        assert first.reports[0].status == 499
+        assert (await reported(first))[0].status == 499
 
     asyncio.run(run())
 
@@ -201,6 +212,30 @@ def test_events_are_live_at_another_process():
     asyncio.run(run())
 
 
+def test_a_store_that_loses_pieces_loses_no_events():
+    """Every second piece of events is not stored, or only after it was given up: the next one has it."""
+
+    class Forgetful(RamStore):
+        count_of_pieces = 0
+
+        async def put(self, item, keys):
+            self.count_of_pieces += 1
+            if self.count_of_pieces > 1 and self.count_of_pieces % 2:
+                raise StoreError("full")
+            await super().put(item, keys)
+
+    async def run():
+        store = Forgetful()
+        silences = [Wait(0.05)] * 3
+        first = Served(http=Scripted(slow_claude(*silences)), store=store, key=KEY)
+        second = Served(http=Scripted(), store=store, key=KEY)
+        name = (await begin(first)).json["id"]
+        live = await get(second, name, "?stream=true")
+        assert [] == problems_of_stream(live.body)
+
+    asyncio.run(run())
+
+
 def test_a_gateway_that_stops_says_so():
     async def run():
         answer = slow_claude(Wait())
@@ -213,7 +248,7 @@ def test_a_gateway_that_stops_says_so():
         assert "stopped" in done["error"]["message"]
         assert "Three " == done["output"][0]["content"][0]["text"], "what there was of it stays"
         assert "failed" == events_of((await get(second, name, "?stream=true")).body)[0][-1]["response"]["status"]  # fmt: skip
-        assert [503] == [report.status for report in first.reports]
+        assert [503] == [report.status for report in await reported(first)]
 
     asyncio.run(run())
 
@@ -259,7 +294,7 @@ def test_a_provider_that_refuses():
         done = await polled(served, reply.json["id"])
         assert ("failed", "too long") == (done["status"], done["error"]["message"])
         assert [] == problems_of_stream((await get(served, done["id"], "?stream=true")).body)
-        assert [400] == [report.status for report in served.reports]
+        assert [400] == [report.status for report in await reported(served)]
 
     asyncio.run(run())
 
@@ -331,6 +366,7 @@ def test_metrics_and_explanations():
         served = Served()
         reply = await begin(served)
         await polled(served, reply.json["id"])
+        await reported(served)
         explained = await served.call("GET", f"/v1/explain/{reply.headers['x-innervoice-id']}")
         assert 200 == explained.json["status"]
         page = (await served.call("GET", "/metrics")).body

@@ -187,6 +187,7 @@ def test_in_the_background():
     async def run():
         body = {"model": CLAUDE, "input": "What is 1 + 1?", "conversation": name, "background": True}  # fmt: skip
         reply = await served.call("POST", "/v1/responses", body)
+        assert {"id": name} == reply.json["conversation"]
         for _ in range(200):
             response = (await served.call("GET", f"/v1/responses/{reply.json['id']}")).json
             if response["status"] == "completed":

@@ -76,6 +76,7 @@ class BackgroundRun:
         """Why it did not begin."""
         self._serving = serve(self._send)
         self._task: asyncio.Task[None] | None = None
+        self._is_served = False
         self._saving = asyncio.Lock()
         self._record(self._encoder.queue())
         self.body: dict[str, Any] = self._response_in(self.frames[0])
@@ -104,6 +105,7 @@ class BackgroundRun:
         try:
             await self._serve()
         finally:
+            self._is_served = True
             beating.cancel()
             await asyncio.shield(self._finish())
             await asyncio.shield(done())
@@ -114,6 +116,7 @@ class BackgroundRun:
             await self._serving.serve()
         except asyncio.CancelledError:
             if self._end is None:
+                self._end = _STOPPED
                 raise
             await self._serving.disconnected()
             if self._end:
@@ -154,8 +157,9 @@ class BackgroundRun:
         return last_frame(self._api, body, len(self.frames))
 
     def end(self, problem: str = "") -> None:
-        """Ends it: it is cancelled or, with a problem, has failed."""
-        if self._task is not None and not self._task.done() and self._end is None:
+        """Ends it: it is cancelled or, with a problem, has failed. One that has ended stays as it is."""
+        is_open = not (self.is_over or self._is_served) and self._end is None
+        if self._task is not None and is_open:
             self._end = problem
             self._task.cancel()
 
@@ -206,13 +210,16 @@ class BackgroundRun:
     async def _save(self) -> None:
         """Stores the events since the last time."""
         async with self._saving:
-            frames = self.frames[self._stored :]
+            frames, number = self.frames[self._stored :], self._pieces
+            if not frames:
+                return
+            data = b"%d\n%b" % (self._stored, b"".join(frames))
             durable = self._gateway.keeps(self._request.report) != "ram"
-            if frames and await self._gateway.responses.put_events(
-                self._api, self.tenant, self.id, self._pieces, b"".join(frames), durable=durable
+            self._pieces += 1  # a slow store may still store it, so the next piece has another number in any case
+            if await self._gateway.responses.put_events(
+                self._api, self.tenant, self.id, number, data, durable=durable
             ):
                 self._stored += len(frames)
-                self._pieces += 1
 
 
 def last_frame(api: StoredAnswers, body: dict[str, Any], number: int) -> bytes:
@@ -260,6 +267,8 @@ class BackgroundRuns:
     ) -> BackgroundRun:
         """Starts a response; raises if the request cannot be sent at all."""
         route = self._gateway.routes.route(request.name)
+        if request.state is not None:
+            await request.state.load()  # the first event names the conversation
         run = BackgroundRun(self._gateway, request, serve)
         await request.attempt(route.candidates[0], route)
         place = (run.tenant, run.id)
@@ -393,31 +402,41 @@ class BackgroundRuns:
         self, api: StoredAnswers, tenant: str, response: StoredResponse, after: int
     ) -> AsyncIterator[bytes]:
         """The events that another process stores, or has stored."""
-        piece = number = 0
+        piece, number, deadline = 0, 0, 0.0
         while True:
             pieces = await self._gateway.responses.get_events(
                 api, tenant, response.id, range(piece, piece + _AT_ONCE)
             )
-            while pieces and piece in pieces:
-                for frame in _frames_in(pieces[piece]):
+            before = piece
+            for place, data in sorted((pieces or {}).items()):
+                start, frames = _piece(data)
+                if start > number:
+                    break  # one before it is still on its way
+                for frame in frames[number - start :]:
                     if number > after:
                         yield frame
                     number += 1
                     if any(mark in frame[:64] for mark in _LAST):
                         return
-                piece += 1
-            if pieces:
+                piece = place + 1
+            if piece > before:
                 continue
             body = await self.current(api, tenant, await self._again(api, tenant, response))
             if body["status"] not in _UNFINISHED:
-                yield last_frame(api, body, number)
-                return
+                # The response is stored before its last events are.
+                deadline = deadline or time.monotonic() + LIMITS.cancel_seconds
+                is_late = time.monotonic() > deadline
+                if is_late or not await self._is_alive(tenant, response.id):
+                    yield last_frame(api, body, number)
+                    return
             await asyncio.sleep(LIMITS.beat_seconds / 2)
             yield b": ping\n\n"
 
 
-def _frames_in(data: bytes) -> list[bytes]:
-    return [frame + b"\n\n" for frame in data.split(b"\n\n") if frame]
+def _piece(data: bytes) -> tuple[int, list[bytes]]:
+    """A piece of events: the number of the first, and their frames."""
+    start, _, frames = data.partition(b"\n")
+    return int(start), [frame + b"\n\n" for frame in frames.split(b"\n\n") if frame]
 
 
 def _replayed(api: StoredAnswers, body: dict[str, Any]) -> list[bytes]:
