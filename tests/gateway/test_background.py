@@ -7,6 +7,7 @@ import pytest
 
 from gateway.harness import BEHIND, Served
 from gateway.open_responses import events_of, problems_of_response, problems_of_stream
+from gateway.test_request_log import conversations, served_with
 from gateway.upstreams import Answer, Scripted, Wait
 from gateway.witness import noted
 from innervoice.gateway import background
@@ -15,6 +16,7 @@ from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.limits import Limits
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
+from innervoice.memory.stores.sqlite import SqliteStore
 from innervoice.memory.stores.store import StoreError
 
 KEY = bytes(range(32))
@@ -165,20 +167,23 @@ def test_the_client_leaves_and_the_answer_goes_on():
     asyncio.run(run())
 
 
-def two_processes(http):
-    store = RamStore()
-    first = Served(http=http, store=store, key=KEY)
-    second = Served(http=Scripted(), store=store, key=KEY)
+def two_processes(http, path=None):
+    """Two gateways with one store: the same in memory, or the same file."""
+    memory = RamStore()
+    stores = [memory if path is None else SqliteStore(path) for _ in range(2)]
+    first = Served(http=http, store=stores[0], key=KEY)
+    second = Served(http=Scripted(), store=stores[1], key=KEY)
     return first, second
 
 
+@pytest.mark.parametrize("is_file", [False, True], ids=["in memory", "in a file"])
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another process"])
-def test_a_response_is_cancelled(elsewhere):
+def test_a_response_is_cancelled(elsewhere, is_file, tmp_path):
     """The upstream is left, the object and the stream say so, and so do later requests to cancel."""
 
     async def run():
         answer = slow_claude(Wait())
-        first, second = two_processes(Scripted(answer))
+        first, second = two_processes(Scripted(answer), tmp_path / "g.db" if is_file else None)
         name = (await begin(first)).json["id"]
         await asyncio.wait_for(answer.waits.wait(), 5)
         other = second if elsewhere else first
@@ -196,6 +201,8 @@ def test_a_response_is_cancelled(elsewhere):
             more = {"model": CLAUDE, "input": "Go on.", "previous_response_id": name}
             assert 400 == (await served.call("POST", "/v1/responses", more)).status
         assert (await reported(first))[0].status == 499
+        for served in (first, second):
+            await served.gateway.store.close()
 
     asyncio.run(run())
 
@@ -326,6 +333,37 @@ def test_a_gateway_that_stores_nothing_runs_nothing_in_the_background():
     served = Served(GatewayConfig(server=ServerSettings(remember="off")))
     reply = asyncio.run(begin(served))
     assert (400, "background") == (reply.status, reply.json["error"]["param"])
+
+
+@pytest.mark.parametrize(("header", "status"), [("off", 400), ("ram", 200)])
+def test_what_the_client_allows_to_store(header, status):
+    """In memory it can be polled here, and nothing of it is in the store."""
+
+    async def run():
+        store = RamStore()
+        served = Served(store=store, key=KEY)
+        body = {"model": CLAUDE, "input": SUM, "background": True}
+        reply = await served.call("POST", "/v1/responses", body, {"x-innervoice-store": header})
+        assert status == reply.status, reply.body
+        if status == 200:
+            assert "completed" == (await polled(served, reply.json["id"]))["status"]
+            replayed = await get(served, reply.json["id"], "?stream=true")
+            assert [] == problems_of_stream(replayed.body)
+        assert [] == await store.usage()
+
+    asyncio.run(run())
+
+
+def test_the_request_log_has_it(tmp_path):
+    async def run():
+        served = served_with(tmp_path, "full")
+        await polled(served, (await begin(served)).json["id"])
+        await reported(served)
+        return served
+
+    (conversation,) = conversations(asyncio.run(run()))
+    assert SUM == conversation.turns[0].message.text
+    assert "345" in conversation.turns[-1].message.text
 
 
 def test_it_counts_for_the_limits_of_its_caller():

@@ -298,11 +298,8 @@ class BackgroundRuns:
         body = response.body
         if response.status not in _UNFINISHED or api.background is None:
             return body
-        run = self._runs.get((tenant, response.id))
-        if run is not None:
-            assert api.unfinished is not None
-            return api.unfinished(body, "queued" if len(run.frames) <= 2 else "in_progress")
-        if await self._is_alive(tenant, response.id):
+        is_here = (tenant, response.id) in self._runs
+        if is_here or await self._is_alive(tenant, response.id):
             return body
         # Its end may have been stored in between.
         last = await self._again(api, tenant, response)
