@@ -385,16 +385,23 @@ def test_it_counts_for_the_limits_of_its_caller():
     asyncio.run(run())
 
 
-def test_a_response_that_is_deleted_while_it_runs():
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another process"])
+def test_a_response_that_is_deleted_while_it_runs(elsewhere):
+    """It is ended, and nothing of it comes back or stays."""
+
     async def run():
         answer = slow_claude(Wait())
-        served = Served(http=Scripted(answer), store=RamStore())
-        name = (await begin(served)).json["id"]
+        first, second = two_processes(Scripted(answer))
+        name = (await begin(first)).json["id"]
         await asyncio.wait_for(answer.waits.wait(), 5)
-        assert 200 == (await served.call("DELETE", f"/v1/responses/{name}")).status
+        other = second if elsewhere else first
+        assert 200 == (await other.call("DELETE", f"/v1/responses/{name}")).status
         assert answer.is_closed
-        for query in ("", "?stream=true"):
-            assert 404 == (await get(served, name, query)).status
+        await reported(first)
+        for served in (first, second):
+            for query in ("", "?stream=true"):
+                assert 404 == (await get(served, name, query)).status
+        assert [] == await first.gateway.store.usage()
 
     asyncio.run(run())
 

@@ -7,7 +7,7 @@ import pytest
 
 from gateway.harness import BEHIND, QUESTION, Served
 from gateway.test_stored_responses import FUNCTIONS, KEYS, STREAMED, TWO, calls_of, objects, output
-from gateway.witness import Witness, reasoning_is_back
+from gateway.witness import Witness, noted, reasoning_is_back
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import StoreError
@@ -219,6 +219,31 @@ def test_two_processes_add_at_once():
     first, second = (items(one, name) for one in served)
     assert first == second
     assert {str(number) for number in range(40)} == set(map(words, first))
+
+
+def test_an_entry_that_is_lost_is_noted():
+    """A store that was full when an entry came: the client gets an error, and later answers say that something is missing."""
+
+    class Full(RamStore):
+        is_full = False
+
+        async def put(self, item, keys):
+            if self.is_full:
+                raise StoreError("full")
+            await super().put(item, keys)
+
+    store = Full()
+    served = served_(store=store)
+    name = created(served)["id"]
+    store.is_full = True
+    lost = served.ask("POST", f"{AT}/{name}/items", {"items": [{"role": "user", "content": "Lost"}]})  # fmt: skip
+    assert 503 == lost.status
+    store.is_full = False
+    turn(served, CLAUDE, name, "What is 1 + 1?")
+    assert "conversation_incomplete" in noted(served.reports[-1])
+    store.is_full = True
+    turn(served, CLAUDE, name, "What is 2 + 2?")
+    assert "conversation_not_extended" in noted(served.reports[-1])
 
 
 def test_conversations_of_others_are_not_there():

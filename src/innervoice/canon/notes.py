@@ -121,6 +121,7 @@ SENTENCES: dict[str, str] = {
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "cost_unknown": "The caller has a budget, but the price of the model is unknown; nothing was charged to the budget.",
     "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can continue from it.",
+    "conversation_incomplete": "The store no longer has some entries of the conversation; it was sent without them.",
     "conversation_not_extended": "The answer could not be added to its conversation: the next request of the conversation does not know it.",
     "turn_not_stored": "The store could not be read or written; the answer was served without it.",
     # sending a request

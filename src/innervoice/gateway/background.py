@@ -350,13 +350,15 @@ class BackgroundRuns:
         return body
 
     async def forget(self, api: StoredAnswers, tenant: str, name: str) -> None:
-        """Ends a response that is to be deleted, and deletes its events."""
-        if api.background is None:
+        """Ends a response that is to be deleted, wherever it runs, and deletes its events."""
+        found = await self._gateway.responses.get(api, tenant, [name])
+        response = found.responses.get(name)
+        if api.background is None or response is None:
             return
-        run = self._runs.get((tenant, name))
-        if run is not None:
-            run.end()
-            await run.ended()
+        if response.status in _UNFINISHED:
+            await self.cancel(api, tenant, response)
+            async for _ in self.events(api, tenant, response):
+                pass  # the last one is stored after the response
         await self._gateway.responses.delete_events(api, tenant, name)
 
     # ---- events --------------------------------------------------------------------------------

@@ -57,10 +57,12 @@ class _Entry(NamedTuple):
 class Conversation:
     """A conversation out of the store."""
 
-    def __init__(self, name: str, entries: list[_Entry]) -> None:
+    def __init__(self, name: str, entries: list[_Entry], missing: int = 0) -> None:
         self.id = name
         self._created = int(entries[0].value.get("created") or 0)
         self._metadata: dict[str, Any] = {}
+        self.missing = missing
+        """How many entries the store no longer has, or a process announced and never wrote."""
         self.responses: list[str] = []
         """The ids of the responses whose output is in it."""
         items: list[tuple[dict[str, Any], Any]] = []
@@ -117,7 +119,7 @@ class StoredConversations:
             entries += await self._read(tenant, name, range(start, min(last + 1, start + _AT_ONCE)))
         if not entries or entries[0].number != 0:
             return None
-        return Conversation(name, entries)
+        return Conversation(name, entries, last + 1 - len(entries))
 
     async def add(self, tenant: str, name: str, value: dict[str, Any]) -> int:
         """Adds an entry; returns its number."""

@@ -409,6 +409,8 @@ class ResponseState:
     async def _add_to(self, conversation: Conversation, body: Mapping[str, Any]) -> None:
         """Adds the input and the output of an answer to a conversation."""
         items = [*self._api.items_of(self._read("input")), *as_list(body.get(self._api.output))]
+        if conversation.missing:
+            self._report.notes.append(Note("conversation_incomplete", count=conversation.missing))
         try:
             await self._gateway.conversations.add(
                 self._report.tenant, conversation.id, {"items": items, "response": body.get("id")}
