@@ -23,9 +23,9 @@ def reads(monkeypatch):
     seen = []
     original = RewrittenRequest.__init__
 
-    def init(self, gateway, front, *rest):
+    def init(self, gateway, front, *rest, **options):
         seen.append(front.dialect)
-        original(self, gateway, front, *rest)
+        original(self, gateway, front, *rest, **options)
 
     monkeypatch.setattr(RewrittenRequest, "__init__", init)
     return seen

@@ -266,6 +266,16 @@ class AnswerEncoder:
             self._end(Response(parts=parts, usage=self._writer.usage))
         return self._taken()
 
+    def queue(self) -> bytes:
+        """Announces an answer that begins later, in dialects with answers in the background."""
+        self._writer.queue()
+        return self._taken()
+
+    def announced(self) -> list[Frame]:
+        """The same as frames."""
+        self._writer.queue()
+        return self._writer.taken()
+
     def ping(self) -> bytes:
         """A keep-alive, which is allowed between any two frames; nothing where the dialect has none, or after the end."""
         return b"" if self._is_over else self._framing(self._writer.ping())

@@ -32,7 +32,7 @@ from innervoice.wire.answer import AnswerHead, Seal
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.write import wholes
 
-__all__ = ["StreamEncoder", "encode_events", "encode_response", "encode_stream"]
+__all__ = ["CREATED", "StreamEncoder", "encode_events", "encode_response", "encode_stream"]
 
 # ---- Writes an answer in a provider's dialect as its events arrive.
 
@@ -44,7 +44,7 @@ class StreamEncoder(AnswerEncoder):
     the answer. `seal` returns what a client has to carry in the opaque member of a part that came from another dialect.
     `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that replaced its
     free-form tools are written as calls of those tools. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
-    members of the request that a Responses answer repeats.
+    members of the request that a Responses answer repeats. `created` is the time of the answer, in seconds since 1970; None: now.
     """
 
     def __init__(
@@ -58,9 +58,10 @@ class StreamEncoder(AnswerEncoder):
         tools: Iterable[Tool] = (),
         array: bool = False,
         echo: Mapping[str, Any] | None = None,
+        created: int | None = None,
     ) -> None:
         row = dialect_named(dialect)
-        now = time.time()
+        now = time.time() if created is None else created
         head = AnswerHead(
             id=id or f"{row.id_start}{token_hex(12)}",
             model=model or "",
@@ -79,6 +80,10 @@ class StreamEncoder(AnswerEncoder):
         super().__init__(row.answer_writer(head, Notebook(), seal), self._array or row.framing)
         self._free_form = {tool.name for tool in tools if tool.is_free_form}
 
+    def _end(self, response: Response) -> None:
+        self._writer.ended_at = int(time.time())
+        super()._end(response)
+
     def _taken(self) -> bytes:
         data = super()._taken()
         if self._array and self._is_over:
@@ -87,7 +92,7 @@ class StreamEncoder(AnswerEncoder):
         return data
 
 
-_CREATED = 1_767_225_600
+CREATED = 1_767_225_600
 _CREATED_AT = "2026-01-01T00:00:00Z"
 """The first second of 2026: APIs require a time, and none is known."""
 
@@ -157,21 +162,34 @@ def _joined(encoders: Sequence[AnswerEncoder]) -> WrittenAnswer:
 # ---- answers as their own server sent them
 
 
-def exact_answer(response: Response, dialect: str) -> WrittenAnswer:
+def exact_answer(
+    response: Response, dialect: str, *, echo: Mapping[str, Any] | None = None
+) -> WrittenAnswer:
     """Writes a whole answer as the server of the dialect would have sent it.
 
-    Parts that were split out of a text of this dialect are that text again; those of another dialect stay apart.
+    Parts that were split out of a text of this dialect are that text again; those of another dialect stay apart. `echo` has members of
+    the request that the answer repeats.
     """
     encoders = []
-    for encoder, one in _exact(response, dialect):
+    for encoder, one in _exact(response, dialect, echo=echo):
         encoder.write_whole(one)
         encoders.append(encoder)
     return _joined(encoders)
 
 
-def exact_stream(response: Response, dialect: str, size: int) -> Iterator[Frame]:
-    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate."""
-    choices = [encoder.frames(Finish(one)) for encoder, one in _exact(response, dialect, size)]
+def exact_stream(
+    response: Response,
+    dialect: str,
+    size: int,
+    *,
+    echo: Mapping[str, Any] | None = None,
+    queued: bool = False,
+) -> Iterator[Frame]:
+    """The same answer as a stream, its texts in deltas of `size` characters. Several choices alternate. One that was `queued` says so first."""
+    choices: list[list[Frame]] = []
+    for encoder, one in _exact(response, dialect, size, echo):
+        announced = encoder.announced() if queued else []
+        choices.append([*announced, *encoder.frames(Finish(one))])
     for frames in zip_longest(*choices[1:]):
         yield from choices[0][:1]
         del choices[0][:1]
@@ -180,13 +198,22 @@ def exact_stream(response: Response, dialect: str, size: int) -> Iterator[Frame]
 
 
 def _exact(
-    response: Response, dialect: str, size: int | None = None
+    response: Response,
+    dialect: str,
+    size: int | None = None,
+    echo: Mapping[str, Any] | None = None,
 ) -> Iterator[tuple[AnswerEncoder, Response]]:
     row = dialect_named(dialect)
     answer_id = response.id or f"{row.id_start}0"
     for choice, one in enumerate((response, *response.alternatives)):
         head = AnswerHead(
-            answer_id, response.model or "", _CREATED, _CREATED_AT, choice, is_exact=True
+            answer_id,
+            response.model or "",
+            CREATED,
+            _CREATED_AT,
+            choice,
+            dict(echo or {}),
+            is_exact=True,
         )
         writer = row.answer_writer(head, Notebook())
         writer.usage = response.usage

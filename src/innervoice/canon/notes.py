@@ -105,6 +105,7 @@ SENTENCES: dict[str, str] = {
     "stop_in_reasoning": "This host also applies stop strings to the reasoning; the response may end before the answer starts.",
     # turns that a program sends back
     "thinking_restored": "Reasoning that the program had lost was put back from the store.",
+    "restoration_refused": "The provider refused the request with the restored reasoning; it was sent again as the program wrote it.",
     "several_turns_match": "Several stored turns have the same text at the same place of the same conversation; the newest was used.",
     "turn_rejoined": "The program had split a turn of the model, or merged two; they were sent as the model had sent them.",
     "envelope_unreadable": "The program sent reasoning back in an envelope that cannot be opened here: it is damaged, or belongs to another owner; it was dropped.",
@@ -120,6 +121,8 @@ SENTENCES: dict[str, str] = {
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "cost_unknown": "The caller has a budget, but the price of the model is unknown; nothing was charged to the budget.",
     "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can continue from it.",
+    "conversation_incomplete": "The store no longer has some entries of the conversation; it was sent without them.",
+    "conversation_not_extended": "The answer could not be added to its conversation: the next request of the conversation does not know it.",
     "turn_not_stored": "The store could not be read or written; the answer was served without it.",
     # sending a request
     "retried": "The host was busy, or the connection failed before any output; the request was sent again.",

@@ -41,10 +41,11 @@ FREE_FORM = {"type": "string"}
 
 
 class ServerMemory:
-    """The data that a server stores: responses, items, and which reasoning led to which item."""
+    """The data that a server stores: responses, conversations, items, and which reasoning led to which item."""
 
     def __init__(self) -> None:
         self.responses: Bounded[str, dict[str, Any]] = Bounded(_REMEMBERED)
+        self.conversations: Bounded[str, dict[str, Any]] = Bounded(_REMEMBERED)
         self.items: Bounded[str, dict[str, Any]] = Bounded(_REMEMBERED)
         self.made_by: Bounded[str, str] = Bounded(_REMEMBERED)
 

@@ -8,14 +8,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from innervoice.answering.writing import exact_answer, exact_stream
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
-from innervoice.emulator import interactions, responses
+from innervoice.emulator import interactions
 from innervoice.emulator.call import (
     HEADER,
     EmulatedCall,
@@ -30,10 +30,12 @@ from innervoice.emulator.callable_tools import callable_tools, too_long
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
+from innervoice.emulator.stored_responses import StoredReply, answered, reply_about
 from innervoice.errors import DecodeError
 from innervoice.frames.eventstream import chunk_bytes
 from innervoice.frames.frame import Frame
 from innervoice.frames.lines import JsonArray
+from innervoice.frames.sse import sse_bytes
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
@@ -101,9 +103,9 @@ class Emulator:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
         route, plain, verb = route_of(path), path.partition("?")[0], method.upper()
-        if verb != "POST":
-            return self._looked_up(verb, path)
         try:
+            if reply := self._without_model(verb, path, body):
+                return reply
             value = bounded(body)
             if count := count_of(plain, value):
                 return _json(200, count)
@@ -126,12 +128,17 @@ class Emulator:
         except Refused as refused:
             return _refusal(route, refused.refusal)
 
+    def _without_model(self, method: str, path: str, body: bytes) -> Reply | None:
+        """The reply to a request that needs no model; None for others."""
+        stored = reply_about(self._memory, method, path, lambda: as_dict(bounded(body or b"{}")))
+        if stored is not None:
+            return _stored(stored)
+        return None if method == "POST" else self._looked_up(method, path)
+
     def _looked_up(self, method: str, path: str) -> Reply:
-        """Requests that need no model: stored responses, lists of models."""
-        if method == "GET":
-            for module in (responses, interactions):
-                if stored := module.stored(self._memory, path):
-                    return _json(stored.status, stored.body)
+        """The reply to a request that sends nothing: stored interactions, lists of models."""
+        if method == "GET" and (stored := interactions.stored(self._memory, path)):
+            return _json(stored.status, stored.body)
         plain = path.partition("?")[0]
         listed = reply_without_body(plain) if method in ("GET", "HEAD") else None
         return _not_found(method, plain) if listed is None else _json(200, listed)
@@ -182,12 +189,11 @@ class Emulator:
         draft = self._drafted(call, dialect_server.conversation(call))
         draft = draft if dialect_server.is_on(call) else draft.replace(thoughts=())
         answer, echo = _answer(call, dialect_server, draft), dialect_server.echo(call)
+        if queued := answered(call, answer, echo):
+            return _json(200, queued)
         if not call.stream:
-            return _json(200, {**exact_answer(answer, call.dialect).body, **echo})
-        frames = (
-            _echoing(frame, echo) if echo else frame
-            for frame in _stream(call, answer, dialect_server)
-        )
+            return _json(200, exact_answer(answer, call.dialect, echo=echo).body)
+        frames = _stream(call, answer, dialect_server, echo)
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         around = _envelope_of(call.provider)
@@ -295,9 +301,13 @@ def _within_limit(call: EmulatedCall, draft: AnswerDraft) -> tuple[AnswerDraft, 
     return draft, "tool_calls" if draft.calls else "stop"
 
 
-def _stream(call: EmulatedCall, answer: Response, dialect_server: DialectServer) -> Iterator[Frame]:
+def _stream(
+    call: EmulatedCall, answer: Response, dialect_server: DialectServer, echo: dict[str, Any]
+) -> Iterator[Frame]:
     server, behaviour = dialect_named(call.dialect).server, call.behaviour
-    frames = exact_stream(dialect_server.streamed(call, answer), call.dialect, behaviour.size)
+    streamed = dialect_server.streamed(call, answer)
+    queued = bool(echo.get("background"))
+    frames = exact_stream(streamed, call.dialect, behaviour.size, echo=echo, queued=queued)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
@@ -306,14 +316,6 @@ def _stream(call: EmulatedCall, answer: Response, dialect_server: DialectServer)
         yield (around.server if around else server).write_stream_error(dialect_server.overloaded)
         return
     yield from frames
-
-
-def _echoing(frame: Frame, echo: dict[str, Any]) -> Frame:
-    """A frame with the members of the answer that repeat the request, if it contains the whole answer."""
-    value = load_json(frame.data) if frame.data and b'"response":{' in frame.data else None
-    if not isinstance(value, dict) or not isinstance(value.get("response"), dict):
-        return frame
-    return frame.replace(data=dump_json({**value, "response": {**value["response"], **echo}}))
 
 
 def _as_list(frames: Iterator[Frame]) -> Iterator[bytes]:
@@ -330,6 +332,13 @@ def _not_found(method: str, path: str) -> Reply:
     """A provider's error for a path that it does not have, in the dialect that the path looks like."""
     refusal = Refusal(text=f"{method} {path} is not served here", status=404)
     return _refusal(near_dialect(path), refusal)
+
+
+def _stored(stored: StoredReply) -> Reply:
+    """The reply about something stored."""
+    if stored.frames is None:
+        return _json(200, stored.body)
+    return Reply(200, "text/event-stream", map(sse_bytes, stored.frames))
 
 
 def _json(status: int, value: Any) -> Reply:
@@ -449,7 +458,7 @@ def count_of(path: str, body: Any) -> dict[str, Any] | None:
     """The token count of a request; None for other paths."""
     for dialect in map(dialect_named, DIALECTS):
         if dialect.counts and any(pattern.fullmatch(path) for pattern in _counting(dialect.name)):
-            return {dialect.counts: tokens(str(body))}
+            return {**dialect.count_members, dialect.counts: tokens(str(body))}
     return None
 
 

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from typing import Any
 
 from innervoice.canon.parts import Part
-from innervoice.canon.response import Response
-from innervoice.emulator.call import EmulatedCall, ServerMemory
+from innervoice.emulator.call import EmulatedCall
 from innervoice.emulator.dialect_server import DialectServer
 from innervoice.emulator.scripted_model import AnswerDraft
+from innervoice.emulator.stored_responses import conversation_of, state_problems
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.body import echo_of
+from innervoice.wire.responses.conversations import with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
-from innervoice.wire.responses.serve import response_body
 from innervoice.wire.rules import refused
-from innervoice.wire.serve import assistant_turn, openai_error
+from innervoice.wire.serve import assistant_turn
 
-__all__ = ["SERVER", "Stored", "stored"]
+__all__ = ["SERVER"]
 
 _ENCRYPTED = "reasoning.encrypted_content"
-_STORED = re.compile(r"/responses/(resp_\w+)$")
+_REASONING = ("reasoning", "item_reference")
+"""Items that are reasoning, or may stand for it."""
 _UNVERIFIED = "The encrypted content for item {item} could not be verified. Reason: {reason}"
 _REASONS = {
     "parse": "Encrypted content could not be decrypted or parsed.",
@@ -37,10 +37,6 @@ _WORDS = {
     "a previous response.",
     "bedrock-mantle": "encrypted content missing recognized prefix (expected 'rsn_' or 'smry_')",
 }
-_ECHOED = (
-    "instructions", "max_output_tokens", "metadata", "parallel_tool_calls", "previous_response_id", "store", "temperature",
-    "text", "tool_choice", "tools", "top_p", "truncation", "user",
-)  # fmt: skip
 _OTHER_RESOURCE = (
     "The requested item was created under a different Azure OpenAI resource. Items can only be used with the resource "
     "that created them."
@@ -53,43 +49,24 @@ def is_on(call: EmulatedCall) -> bool:
     return word != "none" if word else call.target.row.default != "none"
 
 
+def _new_items(call: EmulatedCall) -> list[Any]:
+    given = call.body.get("input")
+    return [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+
+
 def conversation(call: EmulatedCall) -> dict[str, Any]:
     """The body with the stored part of the conversation before the new input, and with stored items in place of references to them."""
     stored_before = call.memory.responses.get(str(call.body.get("previous_response_id")))
-    new = call.body.get("input")
-    items = [{"role": "user", "content": new}] if isinstance(new, str) else as_list(new)
+    items = _new_items(call)
     whole = [
         call.memory.items.get(str(item.get("id")), item)
         if as_dict(item).get("type") == "item_reference"
         else item
         for item in items
     ]
-    return {**call.body, "input": [*as_list(as_dict(stored_before).get("items")), *whole]}
-
-
-class Stored(NamedTuple):
-    """The reply to a GET for a stored response."""
-
-    status: int
-    body: dict[str, Any]
-
-
-def stored(memory: ServerMemory, path: str) -> Stored | None:
-    """The reply to a GET for a stored response; None if the path does not name one."""
-    url = urlsplit(path)
-    match = _STORED.search(url.path)
-    response = memory.responses.get(match[1]) if match else None
-    if match is None or response is None:
-        return None
-    if _ENCRYPTED in unquote(url.query):
-        text = "Encrypted content cannot be requested for persisted responses"
-        return Stored(400, openai_error(refused(text, param="include")))
-    items = [
-        {key: item[key] for key in item if key != "encrypted_content"}
-        for item in response["output"]
-    ]
-    body = response_body(Response(id=match[1], model=response["model"], ended=True), [])
-    return Stored(200, {**body, **response["echo"], "output": items})
+    before = as_list(as_dict(stored_before).get("items"))
+    talk = call.memory.conversations.get(conversation_of(call.body) or "")
+    return {**call.body, "input": [*before, *as_list(as_dict(talk).get("items")), *whole]}
 
 
 # ---- refusals -------------------------------------------------------------------------------
@@ -98,10 +75,12 @@ def stored(memory: ServerMemory, path: str) -> Stored | None:
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Which items are refused: not decryptable, not stored, sent twice, or without their reasoning."""
     items = [as_dict(item) for item in as_list(call.body.get("input"))]
+    yield from state_problems(call)
     yield from _state(call, items)
     if not call.target.host or (not call.target.host.sealed_only and call.provider != "xai"):
         return
-    sent = {item.get("id") for item in items if item.get("type") == "reasoning"}
+    yield from _twice(items)
+    sent = {item.get("id") for item in items if item.get("type") in _REASONING}
     for item in items:
         name = item.get("id")
         if item.get("type") == "reasoning" and item.get("encrypted_content"):
@@ -138,10 +117,21 @@ def _state(call: EmulatedCall, items: list[dict[str, Any]]) -> Iterator[Refusal]
     item_ids = {name for item in stored_before["items"] if (name := as_text(item.get("id")))}
     for item in items:
         if as_text(item.get("id")) in item_ids:
-            yield refused(
-                f"Duplicate item found with id {item['id']}. Remove duplicate items from your input and try again.",
-                param="input",
-            )
+            yield _duplicate(item["id"])
+
+
+def _twice(items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Items that a request has twice, whole or as a reference."""
+    names: set[str] = set()
+    for name in filter(None, (as_text(item.get("id")) for item in items)):
+        if name in names:
+            yield _duplicate(name)
+        names.add(name)
+
+
+def _duplicate(name: str) -> Refusal:
+    text = f"Duplicate item found with id {name}. Remove duplicate items from your input and try again."
+    return refused(text, param="input")
 
 
 def _unanswered(stored: list[dict[str, Any]], items: list[dict[str, Any]]) -> Iterator[Refusal]:
@@ -194,8 +184,12 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
             memory.items[item["id"]] = item
     if call.body.get("store") is not False:
         history = [*as_list(conversation(call).get("input")), *items]
-        record = {"items": history, "output": items, "model": call.model, "echo": _echo(call)}
-        memory.responses[call.id("resp_")] = record
+        memory.responses[call.id("resp_")] = {"items": history}
+    if talk := memory.conversations.get(conversation_of(call.body) or ""):
+        talk["items"] += [
+            with_id(item, f"{call.number}_{number}")
+            for number, item in enumerate([*_new_items(call), *items])
+        ]
     turn = assistant_turn(
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
@@ -252,9 +246,8 @@ def _answer_items(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]
 
 def _echo(call: EmulatedCall) -> dict[str, Any]:
     """The members of a response that repeat the request."""
-    echoed = {name: call.body[name] for name in _ECHOED if call.body.get(name) is not None}
-    reasoning = {"effort": None, "summary": None, **as_dict(call.body.get("reasoning"))}
-    return {"store": True, **echoed, "reasoning": reasoning}
+    name = conversation_of(call.body)
+    return {**echo_of(call.body), **({"conversation": {"id": name}} if name else {})}
 
 
 def _carried(text: str, seal: str) -> dict[str, Any] | None:

@@ -101,6 +101,7 @@ class _TranslatedAnswer:
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         self._request = request
+        self._attempt = attempt
         self._tools = attempt.request.tools
         self._exchange = exchange
         self._is_estimated = False
@@ -123,14 +124,19 @@ class StreamedAnswer(_TranslatedAnswer):
         super().__init__(request, attempt, exchange)
         endpoint = request.endpoint
         self._position = exchange.events.new_position()
+        queued = request.queued
         self._encoder = StreamEncoder(
             endpoint.dialect,
             request.name,
+            id=queued.id if queued else None,
             seal=_Sealing(request),
             tools=self._tools,
             array=endpoint.array,
-            echo=request.echo,
+            echo=request.echo(attempt),
+            created=queued.created if queued else None,
         )
+        if queued:
+            self._encoder.queue()  # the client has these events
         self._has_begun = False
         self._dialect = endpoint.dialect
         row = dialect_named(endpoint.dialect)
@@ -211,7 +217,7 @@ class WholeAnswer(_TranslatedAnswer):
             request.name,
             tools=self._tools,
             seal=_Sealing(request),
-            echo=request.echo,
+            echo=request.echo(self._attempt),
         )
         return dump_json(self._written.body)
 
@@ -292,7 +298,8 @@ class BytesAnswer:
         if self._failure is not None:
             response = _broken(self._exchange.response, self._failure)
             dialect = self._request.endpoint.dialect
-            return encode_response(response, dialect) if response.id else None
+            echo = self._request.echo(self._attempt)
+            return encode_response(response, dialect, echo=echo) if response.id else None
         api = dialect_named(self._request.endpoint.dialect).stored_answers
         if api is None:
             return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -10,7 +10,8 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.client_request import ClientRequest
-from innervoice.gateway.client_stream import reply
+from innervoice.gateway.client_stream import reply, stream_frames
+from innervoice.gateway.conversations import OF_CONVERSATIONS, of_conversation
 from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of
 from innervoice.gateway.errors import NO_OTHER_PATHS, refused, trouble
 from innervoice.gateway.gateway import Admitted, Gateway
@@ -142,7 +143,15 @@ class Application:
         elif endpoint.verb in OF_RESPONSES:
             await incoming.body(gateway.limits)
             response = await of_response(gateway, endpoint, incoming.query, caller.name)
-            await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(response))
+            if isinstance(response, dict):
+                data = b"" if incoming.method == "HEAD" else dump_json(response)
+                await reply(send, 200, {}, data)
+            else:
+                await stream_frames(send, {}, response, incoming.receive)
+        elif endpoint.verb in OF_CONVERSATIONS:
+            body = await incoming.body(gateway.limits)
+            value = await of_conversation(gateway, endpoint, incoming.query, body, caller.name)
+            await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(value))
         else:
             await self._look_up(incoming, endpoint, caller)
 
@@ -225,20 +234,21 @@ class Application:
         gateway, caller = self.gateway, admitted.caller
         report = gateway.new_report(caller, endpoint.dialect)
         report.trace = trace_of(incoming.headers)
-        gateway.metrics.stream_opened()
         serving: Serving | None = None
-        underway: Underway | None = None
-        logged: FollowedRequest | None = None
+        opened = _OpenRequest(gateway, report)
         try:
             request = ClientRequest(gateway, endpoint, body, report, incoming.headers)
-            if gateway.request_log is not None:
-                logged = gateway.request_log.begin(report, body, incoming.headers, request.split)
-            check_model(caller, request.name)
-            underway = await gateway.quotas.begin(
-                caller, report, partial(gateway.expected, request, caller)
-            )
+            await opened.begin(request, caller, body, incoming.headers)
+            if request.state is not None and request.state.is_background:
+                await self._in_background(incoming, request, opened, admitted)
+                return
             serving = Serving(
-                gateway, request, incoming.headers, incoming.send, logged, admitted.credential
+                gateway,
+                request,
+                incoming.headers,
+                incoming.send,
+                opened.logged,
+                admitted.credential,
             )
             if not await unless_gone(serving.serve(), incoming.receive):
                 await serving.disconnected()
@@ -255,12 +265,35 @@ class Application:
             if serving is None or not serving.has_begun:
                 await self._refuse(incoming, endpoint.dialect, report, _MISTAKE)
         finally:
-            gateway.metrics.stream_closed()
-            if underway is not None:
-                await gateway.quotas.end(underway, report)
-            gateway.finish(report)
-            if logged is not None:
-                logged.end(report)
+            if not opened.is_in_background:
+                await opened.end()
+
+    async def _in_background(
+        self,
+        incoming: Incoming,
+        request: ClientRequest,
+        opened: _OpenRequest,
+        admitted: Admitted,
+    ) -> None:
+        """Starts an answer in the background; replies with its object, or with its events as long as the client wants them."""
+        gateway, headers, is_streamed = self.gateway, incoming.headers, request.stream
+        run = await gateway.background.start(
+            request,
+            lambda send: Serving(
+                gateway, request, headers, send, opened.logged, admitted.credential
+            ),
+            opened.end,
+        )
+        opened.is_in_background = True
+        report_headers = {"x-innervoice-id": request.report.id}
+        try:
+            if is_streamed:
+                frames = gateway.background.live(run)
+                await stream_frames(incoming.send, report_headers, frames, incoming.receive)
+            else:
+                await reply(incoming.send, 200, report_headers, dump_json(run.body))
+        except Exception:  # noqa: BLE001 - the client has left; the answer goes on
+            return
 
     async def _refuse(
         self, incoming: Incoming, dialect: str, report: Report, refusal: Refusal
@@ -280,3 +313,37 @@ class Application:
         except InnervoiceError as error:
             raise Refused(trouble(error, endpoint.dialect)) from None
         await reply(incoming.send, 200, headers, dump_json(counts))
+
+
+class _OpenRequest:
+    """What is counted and logged of a request from its beginning to its end."""
+
+    def __init__(self, gateway: Gateway, report: Report) -> None:
+        self._gateway, self._report = gateway, report
+        self._underway: Underway | None = None
+        self.logged: FollowedRequest | None = None
+        self.is_in_background = False
+        """Whether it goes on without the client, and ends later."""
+        gateway.metrics.stream_opened()
+
+    async def begin(
+        self, request: ClientRequest, caller: Caller, body: bytes, headers: Mapping[str, str]
+    ) -> None:
+        """Logs the request, and reserves what it will use; raises `Refused` if the caller may not send it."""
+        gateway, report = self._gateway, self._report
+        if gateway.request_log is not None:
+            self.logged = gateway.request_log.begin(report, body, headers, request.split)
+        check_model(caller, request.name)
+        self._underway = await gateway.quotas.begin(
+            caller, report, partial(gateway.expected, request, caller)
+        )
+
+    async def end(self) -> None:
+        """Counts and logs what became of it."""
+        gateway, report = self._gateway, self._report
+        gateway.metrics.stream_closed()
+        if self._underway is not None:
+            await gateway.quotas.end(self._underway, report)
+        gateway.finish(report)
+        if self.logged is not None:
+            self.logged.end(report)

@@ -14,7 +14,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
@@ -42,9 +42,16 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Route
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["ClientRequest"]
+__all__ = ["ClientRequest", "QueuedAnswer"]
 
 Result = TypeVar("Result")
+
+
+class QueuedAnswer(NamedTuple):
+    """An answer that was announced before it began."""
+
+    id: str
+    created: int
 
 
 class ClientRequest:
@@ -64,6 +71,8 @@ class ClientRequest:
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
         self._tokens = 0
+        self.state: ResponseState | None = None
+        """What the request has to do with stored responses; None in APIs without them."""
         self.split = self._split_body()
         """The body in pieces; None for one that had to be read at once."""
         if self.split is None:
@@ -76,11 +85,15 @@ class ClientRequest:
         report.keeps = self._allowed()
         self.turn_keys: Sequence[bytes] = ()
         """Further keys of the answer's turn, by which it can be deleted."""
-        self.state: ResponseState | None = None
-        """What the request has to do with stored responses; None in APIs without them."""
+        self.queued: QueuedAnswer | None = None
+        """What the client was told of an answer in the background."""
         api = dialect_named(endpoint.dialect).stored_answers
         if api and not (api.is_asked_for and self._member(api.previous) in (None, b"null")):
             self.state = ResponseState(gateway, api, report, self._member)
+
+    def queue(self, answer: QueuedAnswer) -> None:
+        """The answer is made in the background: it was announced, and its events are stored as they come."""
+        self.queued, self.stream, self.report.stream = answer, True, True
 
     def _split_body(self) -> SplitBody | None:
         """The body in pieces; None for one that must be read, because it is too large or not as it should be."""
@@ -126,10 +139,12 @@ class ClientRequest:
         """How the conversation begins."""
         return self.split.opening if self.split else b""
 
-    @property
-    def echo(self) -> Mapping[str, Any]:
-        """What the answer repeats of the request, where the client's API does that."""
-        return self.state.echo if self.state else {}
+    def echo(self, attempt: Attempt) -> Mapping[str, Any]:
+        """What the answer to an attempt repeats of the request, where the client's API does that."""
+        echo = self.state.echo if self.state else {}
+        if "service_tier" in echo and "service_tier" not in attempt.wire.body:
+            return {**echo, "service_tier": "default"}  # the upstream was not asked for another
+        return echo
 
     def tokens(self) -> int:
         """About how many tokens the request has; it is read for this, if it was not."""
@@ -248,7 +263,14 @@ class ClientRequest:
         self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
     ) -> RewrittenRequest:
         return RewrittenRequest(
-            self._gateway, self.endpoint, body, value, self.report, self._headers, turns
+            self._gateway,
+            self.endpoint,
+            body,
+            value,
+            self.report,
+            self._headers,
+            turns,
+            translated=self.state is not None and self.state.is_translated,
         )
 
     # ---- what is learned -----------------------------------------------------------------------

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from innervoice.frames.frame import Frame
 from innervoice.gateway.answers import ClientAnswer
-from innervoice.gateway.incoming import Send
+from innervoice.gateway.incoming import Receive, Send
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import dialect_named
 
@@ -42,6 +42,32 @@ async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes
     length = {"content-length": str(len(body))}
     await send(_head(status, {"content-type": "application/json", **headers, **length}))
     await send({"type": "http.response.body", "body": body})
+
+
+async def stream_frames(
+    send: Send, headers: Mapping[str, str], frames: AsyncIterator[bytes], receive: Receive
+) -> None:
+    """Sends events that were made for others too, until they end or the client leaves."""
+    head = {"content-type": "text/event-stream", **_UNBUFFERED, **headers}
+
+    async def sent() -> None:
+        await send(_head(200, head))
+        async for frame in frames:
+            await send({"type": "http.response.body", "body": frame, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+    async def left() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    loop = asyncio.get_running_loop()
+    tasks = [loop.create_task(sent()), loop.create_task(left())]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 class ClientStream:

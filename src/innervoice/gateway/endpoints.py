@@ -20,6 +20,7 @@ __all__ = ["KEY_HEADERS", "Endpoint", "Missing", "Verb", "endpoint_of", "given_k
 
 Verb: TypeAlias = Literal[
     "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
+    "create_conversation", "conversation", "update_conversation", "delete_conversation", "add_items", "list_items", "item", "delete_item",
     "live", "ready", "metrics", "explain",
 ]  # fmt: skip
 """What a request asks for."""
@@ -36,6 +37,7 @@ _PLACES = {
     "provider/model": r"(?P<model>[^/]+/.+)",
     # A word here is another path: responses/compact.
     "id": r"(?P<id>(?![a-z]+(?:/|$))[^/]+)",
+    "item": r"(?P<item>[^/]+)",
     "report": r"(?P<report>[^/]+)",
 }
 _ELSEWHERE = "; a path of a provider is passed on as it is behind the provider's name, as in /openai/v1/embeddings, or to the provider that other_paths in [server] names"
@@ -61,6 +63,8 @@ class Endpoint(NamedTuple):
     """The id in the path: of a stored response, or of a request."""
     array: bool = False
     """Whether the stream is one JSON array."""
+    item: str | None = None
+    """The id of an item of a conversation, in the path."""
 
 
 class Missing(NamedTuple):
@@ -288,7 +292,8 @@ def _endpoint(row: _Row, dialect: str, values: Mapping[str, str], query: str) ->
         parameters = parse_qs(query)
         array = "sse" not in (*parameters.get("alt", ()), *parameters.get("$alt", ()))
     wanted = values.get("id") or values.get("report")
-    return Endpoint(dialect, row.verb, values.get("model"), row.stream, wanted, array)
+    item = values.get("item")
+    return Endpoint(dialect, row.verb, values.get("model"), row.stream, wanted, array, item)
 
 
 # ---- what is not served ---------------------------------------------------------------------------------

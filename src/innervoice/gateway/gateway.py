@@ -17,11 +17,13 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
+from innervoice.gateway.background import BackgroundRuns
 from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, KnownCallers, is_key
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
+from innervoice.gateway.conversations import StoredConversations
 from innervoice.gateway.credentials import Credential, credential_of
 from innervoice.gateway.endpoints import given_key
 from innervoice.gateway.errors import WRONG_KEY
@@ -101,23 +103,9 @@ class Gateway:
         )
         self._owner_key = derived(key, "callers' credentials")
         self.sealer = EnvelopeSealer(key, *older_keys)
-        self.store: Store = (
-            RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)) if store is None else store
-        )
-        self._store_name = "memory" if store is None else public_url(store_url or "a store")
         self._say = say
-        self.sealed = SealedStore(self.store, key, *older_keys)
-        memory = SealedStore(RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)), key)
-        calls = StoreCalls()
-        self.responses = StoredResponses(self.sealed, None if store is None else memory, calls)
-        # Without a store that outlives the process, turns need not be sealed: they never leave it.
-        self.turns = Turns(None if store is None else self.sealed, calls=calls)
-        keys = None if store is None else CallerKeys(self.sealed, key, *older_keys)
-        self._calls = calls
-        self.callers = KnownCallers(
-            keys, calls=calls, assume_keys=assume_keys, on_store=self._see_store
-        )
-        self.quotas = Quotas(SharedCounts(self.store, calls))
+        self._store_name = "memory" if store is None else public_url(store_url or "a store")
+        self._use_store(store, (key, *older_keys), assume_keys=assume_keys)
         self.http = http or new_http()
         self.client = AsyncClient(http=self.http)
         self.forwarded = ForwardedRequests()
@@ -127,6 +115,28 @@ class Gateway:
         self.request_log = request_log
         self.viewing = Viewing(self.callers, request_log, key, *older_keys)
         self.reload(config)
+
+    def _use_store(self, store: Store | None, keys: Sequence[bytes], *, assume_keys: bool) -> None:
+        """Everything that is kept in a store; None: in memory."""
+        self.store: Store = (
+            RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)) if store is None else store
+        )
+        self.sealed = SealedStore(self.store, *keys)
+        memory = SealedStore(RamStore(Retention(tenant_bytes=LIMITS.memory_bytes)), keys[0])
+        calls = StoreCalls()
+        self.responses = StoredResponses(self.sealed, None if store is None else memory, calls)
+        self.conversations = StoredConversations(
+            lambda: memory if self.config.server.remember == "ram" else self.sealed, calls
+        )
+        self.background = BackgroundRuns(self)
+        # Without a store that outlives the process, turns need not be sealed: they never leave it.
+        self.turns = Turns(None if store is None else self.sealed, calls=calls)
+        caller_keys = None if store is None else CallerKeys(self.sealed, *keys)
+        self.calls = calls
+        self.callers = KnownCallers(
+            caller_keys, calls=calls, assume_keys=assume_keys, on_store=self._see_store
+        )
+        self.quotas = Quotas(SharedCounts(self.store, calls))
 
     def reload(self, config: GatewayConfig) -> None:
         """Applies a new configuration; running requests keep the old one."""
@@ -203,7 +213,7 @@ class Gateway:
         is_ready = is_there or self.callers.admits_without_store()
         store: dict[str, Any] = {"at": self._store_name, "state": "ok" if is_there else "away"}
         with contextlib.suppress(StoreError):
-            if is_there and await self._calls.wait(
+            if is_there and await self.calls.wait(
                 lambda: has_other_keys(self.sealed), LIMITS.store_seconds
             ):
                 store["problem"] = OTHER_KEY
@@ -283,6 +293,7 @@ class Gateway:
 
     async def close(self) -> None:
         """Closes the connections to the upstreams and to the store."""
+        await self.background.close()
         self.quotas.close()
         await self.turns.close()
         await self.responses.close()

@@ -99,6 +99,14 @@ class Limits:
     """The same while the store cannot be reached (seconds)."""
     stored_bytes: int = 16 * 1024 * 1024
     """A larger response is not stored (bytes)."""
+    conversation_seconds: float = 100 * 86_400.0
+    """How long a conversation can be added to: longer than the store keeps its beginning (seconds)."""
+    beat_seconds: float = 1.0
+    """How often the events of a response in the background are stored, and whether it was cancelled elsewhere is looked up (seconds)."""
+    lost_seconds: float = 20.0
+    """After so long without a sign of life, a response in the background counts as failed (seconds)."""
+    cancel_seconds: float = 5.0
+    """How long a request to cancel waits for the process that runs the response (seconds)."""
 
     # ---- upstreams
     failures: int = 5

@@ -19,6 +19,7 @@ from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.response_state import ResponseState
 from innervoice.gateway.rewritten import RewrittenRequest
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
 from innervoice.pricing import context_window
@@ -70,7 +71,8 @@ def shown_model(body: Mapping[str, Any]) -> str | None:
 
 def count_body(endpoint: Endpoint, tokens: int) -> dict[str, Any]:
     """The response to a request that counts tokens."""
-    return {dialect_named(endpoint.dialect).counts or "tokens": tokens}
+    dialect = dialect_named(endpoint.dialect)
+    return {**dialect.count_members, dialect.counts or "tokens": tokens}
 
 
 def version_body(endpoint: Endpoint) -> dict[str, Any]:
@@ -145,6 +147,13 @@ async def counted(
     check_model(caller, request.name)
     route = with_credential(gateway.routes.route(request.name), admitted.credential)
     candidate = route.candidates[0]
+    if api := dialect_named(endpoint.dialect).stored_answers:
+        state = ResponseState(
+            gateway, api, report, lambda name: dump_json(value[name]) if name in value else None
+        )
+        if earlier := await state.whole(candidate, always=True):
+            body, value = state.expanded(value, earlier)
+            request = RewrittenRequest(gateway, whole, body, value, report, {}, earlier.turns)
     host = candidate.target.host
     if host and host.counts and candidate.target.dialect == host.dialect:
         request.restore(await gateway.stored_turns(request.report, request.wanted))

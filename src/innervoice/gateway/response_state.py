@@ -5,6 +5,9 @@ stored that response. For any other candidate, the whole conversation is written
 sends it. So every model can continue from every response; the choice is made for each candidate. The same holds for single items
 that a request only refers to (`item_reference`), as Vercel's SDK sends earlier turns.
 
+A request in a stored conversation (`conversations.py`) gets the items of the conversation before its own, at every candidate, and its
+input and output are added to it. One that runs in the background (`background.py`) is sent without saying so.
+
 Instructions are not inherited: each request has only its own.
 """
 
@@ -19,7 +22,9 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
+from innervoice.canon.target import Target
 from innervoice.errors import InnervoiceError, ProviderError
+from innervoice.gateway.conversations import Conversation
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
@@ -33,6 +38,7 @@ from innervoice.gateway.stored_responses import (
 from innervoice.memory.retention import says_more
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.responses.conversations import EXCLUSIVE, no_conversation
 from innervoice.wire.serve import StoredAnswers
 
 if TYPE_CHECKING:
@@ -51,6 +57,8 @@ class WholeInput(NamedTuple):
     items: list[Any]
     turns: list[Message]
     """The turns in it as their providers gave them."""
+    without: tuple[str, ...] = ()
+    """Members of the request that are not sent."""
     settings: Mapping[str, Any] = MappingProxyType({})
     """What its first request said for all of it."""
 
@@ -76,12 +84,15 @@ class ResponseState:
             raise Refused(Refusal(text=text, param=api.previous))
         self._asked = [name for name in api.only_there if self._read(name) not in _ABSENT]
         self._remember = gateway.keeps(report)
-        self.is_stored = (
-            self._read("store") is not False
-            and self._remember != "off"
-            and "background" not in self._asked
-        )
+        self.is_stored = self._read("store") is not False and self._remember != "off"
         """Whether the answer is stored here."""
+        self.is_background = api.background is not None and bool(self._read(api.background))
+        """Whether the answer is made in the background."""
+        self.kept: dict[str, Any] | None = None
+        """The answer, once it is stored."""
+        self._conversation_id = self._named_conversation()
+        self._conversation: Conversation | None = None
+        self._check_members()
         self._head: StoredResponse | None = None
         self._is_loaded = self._is_refused = self._has_items = False
         self._is_whole = True
@@ -98,21 +109,57 @@ class ResponseState:
         data = self._member(name)
         return None if data is None else load_json(data)
 
+    def _named_conversation(self) -> str | None:
+        """The id of the conversation that the request belongs to: a string, or an object with an `id`."""
+        value = self._read(self._api.conversation) if self._api.conversation else None
+        name = value.get("id") if isinstance(value, dict) else value
+        if name is not None and not isinstance(name, str):
+            text = f"{self._api.conversation} must be the id of a conversation, or an object with it as `id`"
+            raise Refused(Refusal(text=text, param=self._api.conversation))
+        return name or None
+
+    def _check_members(self) -> None:
+        """Raises `Refused` for members that do not go together."""
+        if self.previous is not None and self._conversation_id is not None:
+            raise Refused(EXCLUSIVE)
+        if self.is_background and not self.is_stored:
+            text = "a response in the background must be stored: remove `store: false`"
+            if self._remember == "off":
+                text = "this gateway is not allowed to store responses, so none can be made in the background; remove `background`"
+            raise Refused(Refusal(text=text, param=self._api.background))
+        if self._conversation_id is not None and self._gateway.config.server.remember == "off":
+            text = "this gateway is not allowed to store conversations; send all items in `input`"
+            raise Refused(Refusal(text=text, param=self._api.conversation))
+
     @property
     def is_plain(self) -> bool:
         """Whether the request says nothing of state, so that nothing of it needs a decision."""
-        is_alone = self.previous is None and not self._asked and not self._refers
-        return is_alone and not self._api.is_asked_for
+        is_alone = self.previous is None and self._conversation_id is None
+        has_state = self._asked or self._refers or self.is_background or self._api.is_asked_for
+        return is_alone and not has_state
+
+    @property
+    def takes_answer(self) -> bool:
+        """Whether the answer is stored, or added to a conversation."""
+        return self.is_stored or self._conversation is not None
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the answer must be written here: it has an id or members that the provider does not know."""
+        return self.is_background or self._conversation is not None
 
     @property
     def echo(self) -> dict[str, Any]:
         """What the answer repeats of the request."""
-        api = self._api
-        if api.is_asked_for:
+        if self._api.is_asked_for:
             return {}
-        members = {"store": self.is_stored, "metadata": self._read("metadata")}
-        more = {name: members[name] for name in api.echoed if members[name] is not None}
-        return {api.previous: self.previous, **more}
+        members = {name: self._read(name) for name in self._api.echoed}
+        if "store" in members:
+            members["store"] = self.is_stored
+        echo = self._api.echo(members)
+        if self._conversation is not None:
+            echo["conversation"] = {"id": self._conversation.id}
+        return echo
 
     # ---- going on ------------------------------------------------------------------------------
 
@@ -121,6 +168,8 @@ class ResponseState:
 
         Raises `Refused` if nobody can go on from it.
         """
+        if self._conversation_id is not None:
+            return await self._load_conversation(self._conversation_id)
         if self.previous is None or self._is_loaded:
             return None
         self._is_loaded = True
@@ -143,26 +192,58 @@ class ResponseState:
             raise Refused(Refusal(text=text, param=self._api.previous))
         return head.conversation
 
-    async def whole(self, candidate: Candidate) -> WholeInput | None:
-        """What a candidate is sent as `input`; None if the request goes on as it came.
+    async def _load_conversation(self, name: str) -> bytes:
+        """Looks the conversation up; returns what its requests have in common."""
+        if not self._is_loaded:
+            self._is_loaded = True
+            self._conversation = await self._gateway.conversations.get(self._report.tenant, name)
+        return blake2b(f"{self._report.tenant}\0{name}".encode(), digest_size=16).digest()
+
+    async def whole(self, candidate: Candidate, *, always: bool = False) -> WholeInput | None:
+        """What a candidate is sent as `input`; None if the request goes on as it came. With `always`, also what the candidate has itself.
 
         Raises `Refused` if the candidate cannot go on from the response.
         """
-        chain = await self._chain_for(candidate)
+        chain = await self._chain_for(candidate, always=always or self.is_background)
         new = self._api.items_of(self._read(self._api.input))
         before = [item for one in chain or () for item in (*one.input, *one.output)]
+        conversation = self._conversation
+        if conversation is not None:
+            before = [*conversation.sent]
         referred = await self._referred([*before, *new], candidate)
-        if chain is None and not referred:
+        is_read = chain is not None or conversation is not None
+        if not is_read and not referred and not self.is_background:
             return None
         self._check_items(before, new)
         responses = {one.id: one for one in (*(chain or ()), *referred.values())}
+        if conversation is not None:
+            responses |= await self._of_conversation(conversation)
         turns = [turn for one in responses.values() if (turn := one.turn())]
-        items = [self._resolved(item, referred) for item in (*before, *new)]
-        return WholeInput(items, turns, chain[0].settings if chain else {})
+        members = {
+            self._api.previous: chain is not None or bool(referred),
+            self._api.conversation: conversation is not None,
+            self._api.background: self.is_background,
+        }
+        without = tuple(name for name, is_left_out in members.items() if name and is_left_out)
+        settings = chain[0].settings if chain else {}
+        return WholeInput(self._resolved([*before, *new], referred), turns, without, settings)
 
-    async def _chain_for(self, candidate: Candidate) -> list[StoredResponse] | None:
-        """The responses to send to a candidate before the new input, the oldest first; None if there are none, or it has them."""
+    async def _of_conversation(self, conversation: Conversation) -> dict[str, StoredResponse]:
+        """The stored responses whose output is in a conversation."""
+        found = await self._gateway.responses.get(
+            self._api, self._report.tenant, conversation.responses
+        )
+        return {name: one for name, one in found.responses.items() if not one.is_deleted}
+
+    async def _chain_for(
+        self, candidate: Candidate, *, always: bool
+    ) -> list[StoredResponse] | None:
+        """The responses to send to a candidate before the new input, the oldest first; None if there are none or, unless `always`, it has them."""
         await self.load()
+        if self._conversation_id is not None and self._conversation is None:
+            if candidate.target.dialect != self._api.dialect or self.is_background:
+                raise Refused(no_conversation(self._conversation_id))
+            return None  # it may be known there
         can_store = self._can_store(candidate)
         if self.previous is None:
             # A conversation that begins here: nothing was before it.
@@ -171,7 +252,8 @@ class ResponseState:
             if can_store:
                 return None  # it may be known there
             raise Refused(self._api.no_previous(self.previous) if self._is_whole else NO_STORE)
-        if self._head.place == _place(candidate) and not self._is_refused:
+        is_there = self._head.place == _place(candidate) and not self._is_refused
+        if is_there and not always:
             return None
         if self._chain is None:
             self._chain = [*await self._before(self._head), self._head]
@@ -248,8 +330,10 @@ class ResponseState:
 
     def expanded(self, value: Mapping[str, Any], whole: WholeInput) -> tuple[bytes, dict[str, Any]]:
         """The body with the whole conversation in it, written and read; raises `Refused` for one that is too large."""
-        rest = {name: item for name, item in value.items() if name != self._api.previous}
+        rest = {name: item for name, item in value.items() if name not in whole.without}
         expanded = {**rest, **whole.settings, self._api.input: whole.items}
+        if self.is_background:
+            expanded["stream"] = True  # its events are stored as they come
         body = dump_json(expanded)
         most = self._gateway.limits.body_bytes
         if len(body) > most:
@@ -265,14 +349,28 @@ class ResponseState:
         for name in self._asked:
             if not attempt.is_bytes:
                 raise Refused(Refusal(text=self._api.only_there[name], param=name))
+        if (
+            self._conversation_id is not None
+            and self._conversation is None
+            and not attempt.is_bytes
+        ):
+            raise Refused(no_conversation(self._conversation_id))
 
     def _is_reference(self, item: Any) -> bool:
         return self._api.reference is not None and as_dict(item).get("type") == self._api.reference
 
-    def _resolved(self, item: Any, referred: Mapping[str, StoredResponse]) -> Any:
-        """An item, or the one that it refers to."""
-        response = referred.get(str(item.get("id"))) if self._is_reference(item) else None
-        return response.item(str(item["id"])) if response else item
+    def _resolved(self, items: list[Any], referred: Mapping[str, StoredResponse]) -> list[Any]:
+        """The items, with those that are referred to in place of references; a reference to an item that is there adds nothing."""
+        names = {_id_of(item) for item in items if not self._is_reference(item)}
+        resolved: list[Any] = []
+        for item in items:
+            name = _id_of(item) if self._is_reference(item) else None
+            if name is None or name not in referred:
+                resolved.append(item)
+            elif name not in names:
+                names.add(name)
+                resolved.append(referred[name].item(name))
+        return resolved
 
     # ---- what is left behind -------------------------------------------------------------------
 
@@ -290,23 +388,40 @@ class ResponseState:
         body: dict[str, Any] | None,
         conversation: bytes | None,
     ) -> None:
-        """Stores the answer; `body` is what the client got, None if that is no response."""
-        if not self.is_stored or body is None or body.get(self._api.status) not in self._api.ended:
+        """Stores the answer; `body` is what the client got, None if that is no response. Adds it to its conversation."""
+        if body is None or body.get(self._api.status) not in self._api.ended:
             return
+        await self.load()
+        if self._conversation is not None and body[self._api.status] in self._api.goes_on:
+            await self._add_to(self._conversation, body)
+        if not self.is_stored:
+            return
+        is_there = attempt.is_bytes and self._is_confirmed(body)
+        place = _place(attempt.candidate) if is_there else None
+        turn = self._lost(attempt, answer)
+        await self.put(body, conversation, place, attempt.candidate.target, turn)
+
+    async def put(
+        self,
+        body: dict[str, Any],
+        conversation: bytes | None = None,
+        place: str | None = None,
+        target: Target | None = None,
+        turn: Message | None = None,
+    ) -> None:
+        """Stores a response as it is now; of several versions the last one counts."""
         name = body.get("id")
         if not isinstance(name, str) or not name:
             return
-        await self.load()
+        self.kept = body
         data = packed(
             body,
             self._member(self._api.input) or b"null",
             chain=self._chain_of_ids(),
-            place=_place(attempt.candidate)
-            if attempt.is_bytes and self._is_confirmed(body)
-            else None,
+            place=place,
             conversation=conversation or b"",
-            target=attempt.candidate.target,
-            turn=self._lost(attempt, answer),
+            target=target,
+            turn=turn,
             settings={} if self.previous else self._settings(),
         )
         if len(data) > LIMITS.stored_bytes:
@@ -325,6 +440,22 @@ class ResponseState:
         members = ((name, self._member(name)) for name in self._api.settings)
         return {name: data for name, data in members if data is not None}
 
+    async def _add_to(self, conversation: Conversation, body: Mapping[str, Any]) -> None:
+        """Adds the input and the output of an answer to a conversation."""
+        items = [
+            *self._api.items_of(self._read(self._api.input)),
+            *as_list(body.get(self._api.output)),
+        ]
+        if conversation.missing:
+            self._report.notes.append(Note("conversation_incomplete", count=conversation.missing))
+        try:
+            await self._gateway.conversations.add(
+                self._report.tenant, conversation.id, {"items": items, "response": body.get("id")}
+            )
+        except Refused:
+            self._report.store = "degraded"
+            self._report.notes.append(Note("conversation_not_extended"))
+
     def _is_confirmed(self, body: Mapping[str, Any]) -> bool:
         """Whether the provider has stored the answer, too."""
         return self._api.confirmed_by is None or bool(body.get(self._api.confirmed_by))
@@ -338,9 +469,7 @@ class ResponseState:
     def _chain_of_ids(self) -> list[str]:
         """The ids of the responses before the answer; a conversation of the provider's stands for those that are unknown here."""
         if self.previous is None:
-            conversation = self._read(self._api.conversation) if self._api.conversation else None
-            name = conversation.get("id") if isinstance(conversation, dict) else conversation
-            return [str(name)] if name else []
+            return [self._conversation_id] if self._conversation_id else []
         return [*(self._head.chain if self._head else ()), self.previous]
 
 

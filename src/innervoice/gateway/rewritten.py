@@ -60,7 +60,13 @@ if TYPE_CHECKING:
 __all__ = ["Attempt", "RefusedSeals", "RewrittenRequest"]
 
 _WARNINGS = frozenset(
-    {"control_unknown", "reasoning_missing", "stop_in_reasoning", "unknown_model"}
+    {
+        "control_unknown",
+        "reasoning_missing",
+        "restoration_refused",
+        "stop_in_reasoning",
+        "unknown_model",
+    }
 )
 """Notes about something that is sent unchanged."""
 _SPELLED = frozenset[str]().union(*MEMBERS.values())
@@ -143,8 +149,12 @@ class RewrittenRequest:
         report: Report,
         headers: Mapping[str, str],
         turns: Sequence[Message] = (),
+        *,
+        translated: bool = False,
     ) -> None:
-        """`turns` are turns of the request as their providers sent them, where they are known."""
+        """`turns` are turns of the request as their providers sent them, where they are known. With `translated` its answer is never the
+        provider's bytes."""
+        self._is_translated = translated
         self.endpoint = endpoint
         self.report = report
         self.name = endpoint.model or str(value.get("model") or "")
@@ -169,6 +179,7 @@ class RewrittenRequest:
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self._restored_for: Target | None = None
+        self._is_taken_back = False
         self.is_looked_up = False
         """Whether the store was read."""
 
@@ -197,7 +208,17 @@ class RewrittenRequest:
         """Puts back what the client lost; of several turns that match, the ones that the target can read."""
         if self.is_looked_up and self._restored_for is not target:
             self._restored_for = target
-            self._restored, self._places = self._restorer.restored(self._stored, target)
+            stored = {} if self._is_taken_back else self._stored
+            self._restored, self._places = self._restorer.restored(stored, target)
+            if self._is_taken_back:
+                self._restorer.notebook.add("restoration_refused")
+
+    def take_back(self, candidate: Candidate) -> bool:
+        """Takes back what was restored: a provider of the client's own API refused it. Returns whether there was anything."""
+        if not self._places or candidate.target.dialect != self.endpoint.dialect:
+            return False
+        self._is_taken_back, self._restored_for = True, None
+        return True
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
         return self._sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
@@ -215,6 +236,7 @@ class RewrittenRequest:
         self._check_server_state(request, plan.plan, notebook)
         is_same = (
             target.dialect == self.endpoint.dialect
+            and not self._is_translated
             and not self._places
             and not self._is_changed(wire, target)
             and request.stream == self.stream

@@ -51,6 +51,8 @@ __all__ = ["Serving"]
 _ELSEWHERE = (AuthenticationError, RateLimitError, ServerError, ConnectionFailedError)
 _ELSEWHERE_STATUSES = (402, 408)
 """Errors of one upstream that another may not have: its keys, its load, its credit."""
+_REFUSED = (400, 404, 422)
+"""Statuses of a request that is refused for its content."""
 _STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
 
 
@@ -181,12 +183,17 @@ class Serving:
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
 
     def _has_another_way(self, attempt: Attempt, error: InnervoiceError) -> bool:
-        """Whether the request can be sent in another way: not all of it was read, or it continues a response that the provider no longer has."""
+        """Whether the request can be sent in another way: not all of it was read, it continues a response that the provider no longer
+        has, or what was restored in it may be what is refused."""
         if _must_be_read(attempt, error):
             self._request.read_all(attempt.candidate)
             return True
         state = self._request.state
-        return state is not None and state.refused(error)
+        if state is not None and state.refused(error):
+            return True
+        is_refused = isinstance(error, ProviderError) and error.status in _REFUSED
+        rewritten = attempt.rewritten
+        return is_refused and rewritten is not None and rewritten.take_back(attempt.candidate)
 
     async def _keep(
         self,
@@ -198,7 +205,7 @@ class Serving:
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._request.state
-        if state is None or not state.is_stored or answer is None:
+        if state is None or not state.takes_answer or answer is None:
             await self._gateway.remember(self._request, attempt, response)
             return
         body = answer.written()

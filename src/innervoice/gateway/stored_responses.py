@@ -15,7 +15,8 @@ A store that is slow or not there fails no answer: the response stays in memory 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
 
@@ -34,7 +35,7 @@ from innervoice.memory.stores.store import FoundItem, StoreError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
-from innervoice.wire.serve import StoredAnswers
+from innervoice.wire.serve import Query, StoredAnswers
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -53,6 +54,8 @@ KIND = "response"
 ITEM = "item of a response"
 """A response is found by its id, and by the ids of its items."""
 _DELETED = b'{"deleted":true}'
+_PIECES = 64
+"""Pieces of events that are deleted at once."""
 
 Result = TypeVar("Result")
 
@@ -110,9 +113,9 @@ class StoredResponse:
             if self._turn is not None:
                 turn = from_json(dump_json(self._turn))
                 return turn if isinstance(turn, Message) else None
-            dialect, provider, model, scope = self._origin
-            if dialect != self._api.dialect:
+            if not self._origin or self._origin[0] != self._api.dialect:
                 return None  # the object has a place for all of it
+            dialect, provider, model, scope = self._origin
             return decode(self.body, provider, model, dialect, scope=scope).message
         except (InnervoiceError, ValueError):
             return None
@@ -132,12 +135,12 @@ def packed(
     chain: Sequence[str],
     place: str | None,
     conversation: bytes,
-    target: Target,
+    target: Target | None,
     turn: Message | None,
     settings: Mapping[str, bytes],
 ) -> bytes:
-    """The data of an item; `input` and `settings` are JSON as it came, which is not read for this."""
-    origin = [target.dialect, target.provider, target.model, target.scope]
+    """The data of an item; `input` and `settings` are JSON as it came, which is not read for this. Without a target nobody has answered yet."""
+    origin = [target.dialect, target.provider, target.model, target.scope] if target else []
     members = {
         b"response": dump_json(response),
         b"input": input,
@@ -237,6 +240,43 @@ class StoredResponses:
             await self._within(lambda: self._save(tenant, _DELETED, keys[:1], time.time()))
         return True
 
+    async def put_events(
+        self, api: StoredAnswers, tenant: str, name: str, number: int, data: bytes, *, durable: bool
+    ) -> bool:
+        """Stores a piece of the events of a response; returns whether it is stored."""
+        keys = self._event_keys(api, tenant, name, number)[:1]
+        if self._memory is not None and not durable:
+            await self._memory.put(tenant, KIND, data, keys, created=time.time())
+            return True
+        return bool(await self._within(lambda: self._save(tenant, data, keys, time.time())))
+
+    async def get_events(
+        self, api: StoredAnswers, tenant: str, name: str, numbers: range
+    ) -> dict[int, bytes] | None:
+        """The pieces of the events of a response with these numbers; None if the store cannot be asked."""
+        by_key = {key: n for n in numbers for key in self._event_keys(api, tenant, name, n)}
+        found = await self._within(lambda: self._sealed.get(tenant, KIND, list(by_key)))
+        here = await self._memory.get(tenant, KIND, list(by_key)) if self._memory else []
+        if found is None and not here:
+            return None
+        return {by_key[item.key]: item.data or b"" for item in (*here, *(found or ()))}
+
+    async def delete_events(self, api: StoredAnswers, tenant: str, name: str) -> None:
+        """Deletes all events of a response; raises `StoreError` if the store cannot be used."""
+        for start in range(0, LIMITS.messages, _PIECES):
+            numbers = range(start, start + _PIECES)
+            keys = [key for n in numbers for key in self._event_keys(api, tenant, name, n)]
+            count = await self._within(partial(self._sealed.delete, tenant, keys))
+            if self._memory is not None:
+                await self._memory.delete(tenant, keys)
+            if count is None:
+                raise StoreError("the store cannot be asked")
+            if not count:
+                return
+
+    def _event_keys(self, api: StoredAnswers, tenant: str, name: str, number: int) -> list[bytes]:
+        return self._sealed.keys(tenant, f"events of a {api.noun}", name, str(number))
+
     async def close(self) -> None:
         """Waits a moment for what is still on its way into the store."""
         await self._calls.close(LIMITS.store_seconds)
@@ -279,7 +319,7 @@ def _read(
     return {name: response for name, response in responses.items() if name not in unclear}
 
 
-# ---- What clients ask of a stored response: the object, its input items, to delete it, to cancel it.
+# ---- What clients ask of a stored response: the object, its events, its input items, to delete it, to cancel it.
 
 
 OF_RESPONSES = ("stored", "delete", "cancel", "input_items")
@@ -288,8 +328,8 @@ OF_RESPONSES = ("stored", "delete", "cancel", "input_items")
 
 async def of_response(
     gateway: Gateway, endpoint: Endpoint, query: str, tenant: str
-) -> dict[str, Any]:
-    """The reply; raises `Refused` for a response that is not there, or another's."""
+) -> dict[str, Any] | AsyncIterator[bytes]:
+    """The reply, a body or the frames of a stream; raises `Refused` for a response that is not there, or another's."""
     api = dialect_named(endpoint.dialect).stored_answers
     assert api is not None, "only APIs that store answers have these paths"
     name = endpoint.id or ""
@@ -298,14 +338,34 @@ async def of_response(
         return await _deleted(gateway, api, name, tenant)
     response = await _stored_response(gateway, api, name, tenant)
     if endpoint.verb == "cancel":
-        raise Refused(Refusal(text=api.cannot_cancel))
+        return await _cancelled(gateway, api, response, tenant)
     if endpoint.verb == "input_items" and api.listed:
         return api.listed(response.id, response.input, parameters)
     if parameters.get("stream", ["false"])[-1].lower() not in ("false", "0"):
-        text = f"a stored {api.noun} cannot be streamed; remove stream from the query"
-        raise Refused(Refusal(text=text, param="stream"))
+        if api.background is None:
+            text = f"a stored {api.noun} cannot be streamed; remove stream from the query"
+            raise Refused(Refusal(text=text, param="stream"))
+        return gateway.background.events(api, tenant, response, _after(parameters))
+    body = await gateway.background.current(api, tenant, response)
     assert api.shown is not None, "an API with this path"
-    return api.shown(response.body, response.input, parameters)
+    return api.shown(body, response.input, parameters)
+
+
+def _after(parameters: Query) -> int:
+    """The number of the last event that the client has."""
+    given = parameters.get("starting_after", ["-1"])[-1]
+    if given != "-1" and not (given.isascii() and given.isdecimal() and len(given) < 10):
+        text = "starting_after must be the sequence number of an event"
+        raise Refused(Refusal(text=text, param="starting_after"))
+    return int(given)
+
+
+async def _cancelled(
+    gateway: Gateway, api: StoredAnswers, response: StoredResponse, tenant: str
+) -> dict[str, Any]:
+    if not api.background or not response.body.get(api.background):
+        raise Refused(Refusal(text=api.cannot_cancel))
+    return await gateway.background.cancel(api, tenant, response)
 
 
 async def _stored_response(
@@ -322,6 +382,7 @@ async def _stored_response(
 
 async def _deleted(gateway: Gateway, api: StoredAnswers, name: str, tenant: str) -> dict[str, Any]:
     try:
+        await gateway.background.forget(api, tenant, name)
         was_there = await gateway.responses.delete(api, tenant, name)
         if was_there:
             await gateway.turns.delete(tenant, gateway.responses.turn_keys(api, tenant, name))

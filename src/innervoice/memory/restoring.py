@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Part, Thinking, ToolCall
+from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
@@ -145,6 +145,7 @@ class TurnRestorer:
         messages, end, failed = self._request.messages, 0, 0
         stored = _StoredTurns(self._renamed(by_key), target)
         by_key = stored.by_key
+        items = _items_of(messages) if by_key else set()
         for number, keys in enumerate(self._keys):
             if keys is None or number < end or by_key.keys().isdisjoint(keys):
                 continue
@@ -155,6 +156,8 @@ class TurnRestorer:
             else:
                 turn = self._changed(number, keys, stored) if failed < _FAILURES else None
                 failed += turn is None
+            if turn is not None:
+                turn = _without_items(turn, items - _items_of(messages[number : turn.end]))
             if turn is not None and not _has_other_seals(messages[number : turn.end], turn.turns):
                 stored.run = match.run if match else stored.run
                 yield turn
@@ -392,6 +395,31 @@ def _is_lost(part: Part, had: set[str], thoughts: set[str]) -> bool:
         items = {part.origin.item} if part.origin and seals & had else set()
         return not seals - items <= had
     return isinstance(part, Thinking) and part.text not in thoughts
+
+
+def _without_items(turn: RecalledTurns, items: set[str]) -> RecalledTurns:
+    """Stored turns without these items: the request has them elsewhere, or refers to them, and a host refuses an item that comes twice."""
+    if not items or items.isdisjoint(_items_of(turn.turns)):
+        return turn
+    turns = (
+        one.replace(parts=tuple(part for part in one.parts if _item_of(part) not in items))
+        for one in turn.turns
+    )
+    return turn._replace(turns=tuple(turns))
+
+
+def _items_of(messages: Sequence[Message]) -> set[str]:
+    """The ids of all items in messages, of APIs that have items."""
+    names = (_item_of(part) for message in messages for part in message.parts)
+    return {name for name in names if name}
+
+
+def _item_of(part: Part) -> str | None:
+    """The id of the item that a part came in, or that it refers to."""
+    if isinstance(part, Opaque):
+        name = part.value.get("id") if isinstance(part.value, dict) else None
+        return name if isinstance(name, str) else None
+    return part.origin.item if part.origin else None
 
 
 def _without_block(part: Part) -> Part:

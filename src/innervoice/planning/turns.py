@@ -48,13 +48,19 @@ def is_held(request: Request) -> bool:
     """H10: whether a server stores the conversation before the messages of a request, or items that these refer to."""
     if _continues(request):
         return True
-    parts = (part for message in request.messages for part in message.parts)
-    return any(
-        isinstance(part, Opaque)
+    return bool(_references(request.messages))
+
+
+def _references(messages: Sequence[Message]) -> dict[int, str]:
+    """The numbers of messages that only refer to an item which the server stores, and the ids of those."""
+    return {
+        number: str(part.value.get("id"))
+        for number, message in enumerate(messages)
+        for part in message.parts
+        if isinstance(part, Opaque)
         and isinstance(part.value, dict)
         and part.value.get("type") == _REFERENCE
-        for part in parts
-    )
+    }
 
 
 def _continues(request: Request) -> bool:
@@ -83,6 +89,7 @@ class TurnRules:
         self._fitted, self._row = fitted, fitted.target.row
         self._replay = replay_of(fitted.target.dialect)
         self._ledger = ledger
+        self._references = _references(fitted.asked.messages)
         self.gaps: list[int] = []
         """The positions in the sent messages before which a turn is left out."""
 
@@ -118,7 +125,7 @@ class TurnRules:
         end = len(parts)
         while end and isinstance(parts[end - 1], Thinking):
             end -= 1
-        if end == len(parts):
+        if end == len(parts) or number + 1 in self._references:
             return parts
         why = "no part of the turn follows it"
         self._ledger.omitted((number, None), "thinking", rule, why)
@@ -129,7 +136,7 @@ class TurnRules:
         if not self._fitted.asked.store:
             return parts
         changed: list[Part] = []
-        led: set[str | None] = {None}
+        led: set[str | None] = {None, *self._references.values()}
         for part in parts:
             origin = part.origin
             if isinstance(part, Thinking) and origin:

@@ -80,6 +80,8 @@ class AnswerWriter(ABC):
         """How the answer ended, in a word of the dialect."""
         self.has_gap = False
         """Whether something was left out since the last text, so that the next one must be separated from it."""
+        self.ended_at: int | None = None
+        """When the answer ended, in seconds since 1970; None where that is not known."""
         self.is_whole = False
         """Whether only the body is wanted at the end, and no frames."""
         self._seal = seal
@@ -92,6 +94,9 @@ class AnswerWriter(ABC):
         return frames
 
     # ---- what each dialect writes --------------------------------------------------------------
+
+    def queue(self) -> None:  # noqa: B027 - most dialects have nothing to say before an answer begins
+        """Announces an answer that begins later."""
 
     @abstractmethod
     def start(self) -> None:

@@ -214,6 +214,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Thinking that a request asks for is shown, unless it says otherwise; elsewhere it is always shown, or a setting of its own asks for that."""
     counts: str | None = None
     """The member of a reply that holds the count of tokens, where a server counts them."""
+    count_members: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
+    """Further members of such a reply."""
     counts_at: tuple[str, str] | None = None
     """What is replaced in the URL of an answer, and by what, to have tokens counted; None: there is no such endpoint."""
     counted: tuple[str, ...] = ()

@@ -432,9 +432,17 @@ class StoredAnswers(Value, frozen=True, kw_only=True):
     reference: str | None = None
     """The type of items that only name an earlier one; None: there are none."""
     conversation: str | None = None
-    """The member that names a conversation which only the provider has."""
+    """The member that names a stored conversation; None: there are none."""
+    background: str | None = None
+    """The member that asks for an answer in the background, where the gateway can run it; None: only a provider can."""
+    unfinished: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
+    """An answer, and a status -> the same before its end."""
+    ended_early: Callable[[Mapping[str, Any], str | None], dict[str, Any]] | None = None
+    """An answer -> the same, cancelled; with a problem, failed because of it."""
     echoed: tuple[str, ...] = ()
-    """Members of its request that an answer repeats, in addition to `previous`."""
+    """Members of its request that an answer repeats."""
+    echo: Callable[[Mapping[str, Any]], dict[str, Any]] = dict
+    """These members of a request -> the members of its answer."""
     only_there: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members that only a provider itself can obey -> the error for a request that needs another."""
     lost: tuple[str, ...]

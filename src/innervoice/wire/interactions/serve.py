@@ -322,6 +322,7 @@ STORED = StoredAnswers(
     noun="interaction",
     previous=_PREVIOUS,
     output="steps",
+    echoed=(_PREVIOUS,),
     goes_on=("completed", "incomplete", "requires_action"),
     ended=("completed", "incomplete", "requires_action", "failed", "cancelled"),
     only_there={

@@ -22,7 +22,7 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.answer import AnswerHead, AnswerWriter, Seal
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal
-from innervoice.wire.responses.serve import ending, response_body
+from innervoice.wire.responses.body import ending, last_event, response_body, unfinished
 
 __all__ = ["ResponsesWriter"]
 
@@ -79,11 +79,19 @@ class ResponsesWriter(AnswerWriter):
         self._suffix = head.id.removeprefix("resp_")
         self._response = Response()
         self._delta: tuple[bytes, str] | None = None  # the beginning and the name of the next delta
+        self._is_queued = False
+
+    def queue(self) -> None:
+        waiting = self._body(Response(ended=True), status="queued")
+        for kind in ("response.created", "response.queued"):
+            self._send(kind, response=waiting)
+        self._is_queued = True
 
     def start(self) -> None:
         begun = self._body(Response(ended=True), status="in_progress")
-        for kind in ("response.created", "response.in_progress"):
-            self._send(kind, response=begun)
+        if not self._is_queued:
+            self._send("response.created", response=begun)
+        self._send("response.in_progress", response=begun)
 
     # ---- items ---------------------------------------------------------------------------------
 
@@ -224,12 +232,20 @@ class ResponsesWriter(AnswerWriter):
 
     def _entry_of(self, part: Part) -> _Entry | None:
         if isinstance(part, Text):
-            return _REFUSAL if self.is_refused else _TEXT
+            return _REFUSAL if self._is_refusal(part) else _TEXT
         assert isinstance(part, Thinking)
         if part.form == "hidden" or (part.complete and not part.text):
             return None
         is_ours = part.origin is not None and part.origin.dialect == self.dialect
         return _THOUGHT if is_ours and part.form == "full" else _SUMMARY
+
+    def _is_refusal(self, part: Text) -> bool:
+        """Whether a text is a refusal: its entry says so, or else the end of the answer."""
+        assert self._item is not None
+        entries = as_list((self.own_block(part) or {}).get("content"))
+        number = len(as_list(self._item.get("content")))
+        kind = as_dict(entries[number]).get("type") if number < len(entries) else None
+        return kind == "refusal" if kind in ("refusal", "output_text") else self.is_refused
 
     def _empty_entry(self, entry: _Entry) -> dict[str, Any]:
         assert self._item is not None
@@ -262,7 +278,7 @@ class ResponsesWriter(AnswerWriter):
         self._response = response
         self._take_last_seals(response)
         body = self._body(response)
-        self._send(f"response.{body['status']}", response=body)
+        self._send(last_event(body["status"]), response=body)
 
     @property
     def _is_marked(self) -> bool:
@@ -311,10 +327,15 @@ class ResponsesWriter(AnswerWriter):
 
     def _body(self, response: Response, status: str | None = None) -> dict[str, Any]:
         known = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
-        body = {**response_body(known, self._output), **self.head.echo}
-        body["created_at"] = self.head.created
+        body = response_body(
+            known,
+            self._output,
+            created=self.head.created,
+            completed=self.ended_at or self.head.created,
+            echo=self.head.echo or None,
+        )
         if status is not None:
-            body.update(status=status, output=[], usage=None)
+            return unfinished(body, status)
         return body
 
     def _send_delta(self, event: str, entry: _Entry | None, text: str) -> None:

@@ -9,12 +9,12 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
-from innervoice.canon.response import Response
-from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.body import ECHOED, echo_of, ended_early, unfinished
+from innervoice.wire.responses.conversations import page_of, with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.write import read_media
 from innervoice.wire.serve import (
@@ -25,7 +25,6 @@ from innervoice.wire.serve import (
     assistant_turn,
     checked_messages,
     openai_error,
-    own_word,
     request_of,
     setting_of,
     with_role,
@@ -42,7 +41,6 @@ __all__ = [
     "model_list",
     "read_messages",
     "read_request",
-    "response_body",
     "write_error",
     "write_stream_error",
 ]
@@ -157,43 +155,7 @@ def _answered(item: dict[str, Any]) -> dict[str, Any]:
     return {**item, "type": item.get("type", "message")}
 
 
-# ---- The body around the items of a response: its status, its counts, and its errors.
-
-
-_DIALECT = "openai-responses"
-_CREATED = 1_767_225_600
-"""The first second of 2026: the API requires a time, and none is known."""
-_INCOMPLETE = ("max_output_tokens", "max_tokens", "max_messages", "content_filter", "steered")
-_STATUSES = ("completed", "incomplete", "failed", "cancelled")
-_REASONS = {"length": "max_output_tokens", "content_filter": "content_filter", "pause": "steered"}
-
-
-def response_body(answer: Response, output: list[dict[str, Any]]) -> dict[str, Any]:
-    """The body around the items; members that echo the request have the API's defaults."""
-    status, reason = ending(answer)
-    return {
-        "id": answer.id or "resp_0",
-        "object": "response",
-        "created_at": _CREATED,
-        "status": status,
-        "error": failure_of(answer) if status == "failed" else None,
-        "incomplete_details": {"reason": reason} if reason else None,
-        "instructions": None,
-        "max_output_tokens": None,
-        "metadata": {},
-        "model": answer.model or "",
-        "output": output,
-        "parallel_tool_calls": True,
-        "previous_response_id": None,
-        "reasoning": {"effort": None, "summary": None},
-        "temperature": 1.0,
-        "text": {"format": {"type": "text"}},
-        "tool_choice": "auto",
-        "tools": [],
-        "top_p": 1.0,
-        "truncation": "disabled",
-        "usage": counted(answer.usage),
-    }
+# ---- Errors.
 
 
 def write_error(refusal: Refusal) -> dict[str, Any]:
@@ -202,56 +164,19 @@ def write_error(refusal: Refusal) -> dict[str, Any]:
 
 
 def write_stream_error(refusal: Refusal) -> Frame:
-    """An error in the middle of a stream; its sequence number is unknown here, so it is 0."""
+    """An error in the middle of a stream; its sequence number is unknown here, so it is 0.
+
+    OpenAI's types have the members of the error in the event, its servers and Open Responses have them in `error`: both are written.
+    """
     event = {
         "type": "error",
         "code": refusal.code,
         "message": refusal.text,
         "param": refusal.param,
+        **openai_error(refusal),
         "sequence_number": 0,
     }
     return Frame(dump_json(event), "error")
-
-
-# ---- the response ----------------------------------------------------------------------------------
-
-
-def ending(answer: Response) -> tuple[str, str | None]:
-    """The status, and the reason of one that is incomplete."""
-    word = own_word(answer, _DIALECT)
-    if word in _INCOMPLETE:
-        return "incomplete", word
-    if word in _STATUSES:
-        return word, None
-    if reason := _REASONS.get(answer.finish_reason or ""):
-        return "incomplete", reason
-    return "failed" if answer.finish_reason == "error" else "completed", None
-
-
-def failure_of(answer: Response) -> dict[str, Any]:
-    error = answer.error
-    code = error.code if error and isinstance(error.code, str) else "server_error"
-    message = (error and error.message) or "The model failed to generate a response."
-    return {"code": code, "message": message}
-
-
-def counted(usage: Usage) -> dict[str, Any] | None:
-    """The counts; the details are always included, as in the API."""
-    known = (usage.input_tokens, usage.output_tokens)
-    if known == (None, None):
-        return None
-    read, written = (count or 0 for count in known)
-    cached = usage.cached_input_tokens or 0
-    return {
-        "input_tokens": read,
-        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
-        "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens or 0},
-        "total_tokens": read + written,
-    }
-
-
-# ---- items -----------------------------------------------------------------------------------------
 
 
 # ---- How OpenAI's API describes its models; an unknown one is an invalid request in Responses.
@@ -267,9 +192,6 @@ UNKNOWN_MODEL = Refusal(
 
 _PREVIOUS = "previous_response_id"
 _LONGEST_NAME = 200
-_USUAL, _MOST = 20, 100
-_STARTS = {"message": "msg", "reasoning": "rs", "function_call": "fc", "custom_tool_call": "ctc"}
-"""Types of items -> what their ids begin with."""
 
 
 def _items_of(value: Any) -> list[Any]:
@@ -308,52 +230,8 @@ def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, 
 def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
     """One page of the items of a request; raises `Refused` for an invalid query."""
     suffix = name.removeprefix("resp_")
-    items = [_item(item, f"{suffix}_{number}") for number, item in enumerate(items)]
-    limit = _limit(query.get("limit", [str(_USUAL)])[-1])
-    order = query.get("order", ["desc"])[-1]
-    if order not in ("asc", "desc"):
-        raise Refused(Refusal(text="order must be asc or desc", param="order"))
-    if order == "desc":
-        items.reverse()
-    if after := query.get("after", [""])[-1]:
-        names = [item["id"] for item in items]
-        if after not in names:
-            text = f"after must be the id of an item of this response, not {after[:80]!r}"
-            raise Refused(Refusal(text=text, param="after"))
-        items = items[names.index(after) + 1 :]
-    page = items[:limit]
-    return {
-        "object": "list",
-        "data": page,
-        "first_id": page[0]["id"] if page else None,
-        "last_id": page[-1]["id"] if page else None,
-        "has_more": len(items) > limit,
-    }
-
-
-def _limit(given: str) -> int:
-    if not (given.isascii() and given.isdecimal() and len(given) < 4 and 1 <= int(given) <= _MOST):
-        text = f"limit must be a number from 1 to {_MOST}"
-        raise Refused(Refusal(text=text, param="limit"))
-    return int(given)
-
-
-def _item(given: Any, suffix: str) -> dict[str, Any]:
-    """An item as the API lists it: with a type and an id, and the words of a message as an entry."""
-    item: dict[str, Any] = dict(given) if isinstance(given, dict) else {"content": given}
-    kind = str(item.get("type") or "message")
-    name = item.get("id")
-    if not isinstance(name, str) or not name:
-        name = f"{_STARTS.get(kind, 'item')}_{suffix}"
-    item = {**item, "type": kind, "id": name}
-    if kind == "message":
-        item.setdefault("role", "user")
-        item.setdefault("status", "completed")
-        if isinstance(item.get("content"), str):
-            entry = "output_text" if item["role"] == "assistant" else "input_text"
-            more: dict[str, Any] = {"annotations": []} if entry == "output_text" else {}
-            item["content"] = [{"type": entry, "text": item["content"], **more}]
-    return item
+    named = [with_id(item, f"{suffix}_{number}") for number, item in enumerate(items)]
+    return page_of(named, query)
 
 
 STORED = StoredAnswers(
@@ -366,19 +244,21 @@ STORED = StoredAnswers(
     confirmed_by="store",
     reference="item_reference",
     conversation="conversation",
-    echoed=("store", "metadata"),
+    echoed=ECHOED,
+    echo=echo_of,
     only_there={
-        "background": "background responses are supported only if the request is forwarded unchanged to a provider that has "
-        "them; remove `background`",
-        "conversation": "stored conversations are supported only if the request is forwarded unchanged to the provider that "
-        "has them; use previous_response_id, or send all items in `input`",
+        "prompt": "stored prompts are supported only if the request is forwarded unchanged to the provider that has them; send their "
+        "text in `instructions` and `input`",
     },
+    background="background",
+    unfinished=unfinished,
+    ended_early=ended_early,
     lost=("previous response", "item with id"),
     items_of=_items_of,
     missing=_missing,
     no_previous=_no_previous,
     no_item=_no_item,
-    cannot_cancel="Cannot cancel a synchronous response.",
+    cannot_cancel="Cannot cancel a synchronous response. Only responses with background=true can be cancelled.",
     deleted=_deleted,
     shown=_shown,
     listed=_listed,
