@@ -13,6 +13,10 @@ BATCH = [
     {"custom_id": f"r{n}", "response": {"status_code": 200, "body": {"choices": [{"message": {"role": "assistant", "content": text}, "finish_reason": reason}]}}}
     for n, (text, reason) in enumerate([("<think>two</think>4", "stop"), ("<think>and so on", "length"), ("my key: sk-ant-api03-abcdefghijkl0123456789", "stop")])
 ]  # fmt: skip
+ASKED = [
+    {"custom_id": line["custom_id"], "body": {"messages": [{"role": "user", "content": "Q"}]}}
+    for line in BATCH
+]
 
 
 def test_commands(tmp_path, monkeypatch):
@@ -21,6 +25,7 @@ def test_commands(tmp_path, monkeypatch):
 
     monkeypatch.chdir(tmp_path)
     Path("batch_output.jsonl").write_text("".join(json.dumps(line) + "\n" for line in BATCH))
+    Path("batch_input.jsonl").write_text("".join(json.dumps(line) + "\n" for line in ASKED))
     (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     for line in block.splitlines():
         program, *arguments = shlex.split(line, comments=True)

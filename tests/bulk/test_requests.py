@@ -92,3 +92,146 @@ def test_convert_joins_what_was_asked(tmp_path, monkeypatch):
         for example in examples
     ]
     assert [TOOL] == examples[0]["tools"]
+
+
+# ---- complete lines, as the APIs write them -----------------------------------------------------------------
+
+ASKED = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "How many legs have three spiders?"},
+]
+OPENAI_ASKED = {"custom_id": "request-1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "gpt-x", "messages": ASKED, "max_completion_tokens": 1000}}  # fmt: skip
+BATCHES = {
+    "OpenAI": (
+        OPENAI_ASKED,
+        {
+            "id": "batch_req_6735f2b1",
+            "custom_id": "request-1",
+            "response": {
+                "status_code": 200,
+                "request_id": "c187b3c6",
+                "body": {
+                    "id": "chatcmpl-1",
+                    "object": "chat.completion",
+                    "created": 1731589810,
+                    "model": "gpt-x",
+                    "choices": [{"index": 0, "message": {"role": "assistant", "content": "<think>\n3 times 8.\n</think>\n\n24", "refusal": None, "annotations": []}, "logprobs": None, "finish_reason": "stop"}],
+                    "usage": {"prompt_tokens": 22, "completion_tokens": 10, "total_tokens": 32},
+                    "system_fingerprint": "fp_1",
+                },
+            },
+            "error": None,
+        },
+    ),
+    "OpenAI, Responses": (
+        {"custom_id": "request-1", "method": "POST", "url": "/v1/responses", "body": {"model": "gpt-x", "instructions": "Be brief.", "input": [{"role": "user", "content": [{"type": "input_text", "text": ASKED[1]["content"]}]}]}},
+        {
+            "id": "batch_req_1",
+            "custom_id": "request-1",
+            "response": {
+                "status_code": 200,
+                "request_id": "r1",
+                "body": {
+                    "id": "resp_1",
+                    "object": "response",
+                    "status": "completed",
+                    "model": "gpt-x",
+                    "output": [
+                        {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "3 times 8."}]},
+                        {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": [{"type": "output_text", "text": "24", "annotations": []}]},
+                    ],
+                },
+            },
+            "error": None,
+        },
+    ),
+    "Anthropic": (
+        {"custom_id": "request-1", "params": {"model": "claude-x", "max_tokens": 2000, "system": [{"type": "text", "text": "Be brief."}], "messages": [{"role": "user", "content": [{"type": "text", "text": ASKED[1]["content"]}]}]}},
+        {
+            "custom_id": "request-1",
+            "result": {
+                "type": "succeeded",
+                "message": {
+                    "id": "msg_1",
+                    "type": "message",
+                    "role": "assistant",
+                    "model": "claude-x",
+                    "content": [{"type": "thinking", "thinking": "3 times 8.", "signature": "c2Vjcg=="}, {"type": "text", "text": "24"}],
+                    "stop_reason": "end_turn",
+                    "stop_sequence": None,
+                    "usage": {"input_tokens": 20, "output_tokens": 10},
+                },
+            },
+        },
+    ),
+    "Gemini": (
+        {"key": "request-1", "request": {"system_instruction": {"parts": [{"text": "Be brief."}]}, "contents": [{"role": "user", "parts": [{"text": ASKED[1]["content"]}]}]}},
+        {
+            "key": "request-1",
+            "response": {
+                "responseId": "g1",
+                "modelVersion": "gemini-x",
+                "candidates": [{"index": 0, "content": {"role": "model", "parts": [{"text": "3 times 8.", "thought": True}, {"text": "24"}]}, "finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 20, "candidatesTokenCount": 4, "thoughtsTokenCount": 6, "totalTokenCount": 30},
+            },
+        },
+    ),
+}  # fmt: skip
+
+
+def converted(tmp_path, asked, answered, *more):
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(line) + "\n" for line in asked))
+    (tmp_path / "out.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answered))
+    arguments = [
+        "bulk", "convert", str(tmp_path / "out.jsonl"), "-o", str(tmp_path / "train.jsonl"), "--to", "trl", "--for", "qwen3", "-j", "1",
+        "--requests", str(tmp_path / "in.jsonl"), *more,
+    ]  # fmt: skip
+    result = CliRunner().invoke(innervoice, arguments)
+    assert 0 == result.exit_code, result.output
+    paths = (tmp_path / "train.jsonl", tmp_path / "train.rejected.jsonl")
+    written, rejected = (
+        [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        for path in paths
+    )
+    return written, [row["rejected"] for row in rejected]
+
+
+@pytest.mark.parametrize("api", BATCHES)
+def test_complete_lines_of_a_batch_are_joined(api, tmp_path):
+    asked, answered = BATCHES[api]
+    other = json.loads(json.dumps(asked).replace("request-1", "request-2").replace("legs", "eyes"))
+    written, rejected = converted(tmp_path, [other, asked], [answered])
+
+    assert [
+        {
+            "id": "request-1",
+            "prompt": ASKED,
+            "completion": [
+                {"role": "assistant", "content": "24", "reasoning_content": "3 times 8."}
+            ],
+            "tools": None,
+        }
+    ] == [{"tools": None, **example} for example in written]
+    assert [] == rejected
+
+
+def test_an_answer_without_its_request_is_rejected(tmp_path):
+    asked = json.loads(json.dumps(OPENAI_ASKED).replace("request-1", "request-9"))
+    written, rejected = converted(tmp_path, [asked], [BATCHES["OpenAI"][1]])
+
+    assert [] == written
+    assert [f"no request in {tmp_path / 'in.jsonl'} has the id 'request-1'"] == rejected
+
+
+def test_a_part_of_a_prompt_is_no_prompt(tmp_path):
+    image = [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}},
+    ]
+    body = {**OPENAI_ASKED["body"], "messages": [{"role": "user", "content": image}]}
+    written, rejected = converted(
+        tmp_path, [{**OPENAI_ASKED, "body": body}], [BATCHES["OpenAI"][1]]
+    )
+
+    assert [] == written
+    assert ["a part of the prompt is not text: media"] == rejected

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.bulk.fast_split import SplitText, TextSplitter
 from innervoice.bulk.layouts import Layout, as_messages, pair_in
+from innervoice.bulk.prompts import (
+    calls_in,
+    member_message,
+    prompt_message,
+    prompt_of_request,
+    reasoning_field,
+    request_in,
+    stored_message,
+)
 from innervoice.bulk.table import Table
-from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Text, ToolCall, ToolResult
+from innervoice.canon.parts import ToolCall
 from innervoice.canon.response import FinishReason, Response
-from innervoice.canon.storage import from_json
-from innervoice.canon.words import REASONING_FIELDS, finish_reason_of, role_of
+from innervoice.canon.words import finish_reason_of, role_of
 from innervoice.decoding import decode
 from innervoice.errors import DecodeError, InnervoiceError, ProviderError
 from innervoice.sources.stored import history_from
@@ -22,12 +28,6 @@ from innervoice.sources.stored import history_from
 __all__ = [
     "RowAnswer",
     "answers_in",
-    "calls_in",
-    "calls_text",
-    "prompt_message",
-    "prompt_of_message",
-    "reasoning_field",
-    "stored_message",
     "with_earlier_turns",
     "with_whole_prompts",
 ]
@@ -296,11 +296,14 @@ def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[Row
     except InnervoiceError as error:
         yield RowAnswer(context.row, trouble=str(error), model=context.model)
         return
+    # Some batches repeat the request next to its answer.
+    request = request_in(row)
+    prompt = context.prompt or (prompt_of_request(request)[0] if request else None)
     for turn, one in enumerate((response, *response.alternatives)):
         yield RowAnswer(
             context.row,
             turn,
-            prompt=context.prompt,
+            prompt=prompt,
             model=one.model or response.model or context.model,
             finish=one.finish_reason,
             response=one,
@@ -337,116 +340,6 @@ _READERS = {
     "columns": _of_columns,
     "text": _of_text,
 }
-
-
-# ---- Messages as data sets write them: reasoning fields, tool calls and their results, and messages in our own JSON.
-
-
-_FIELDS = (*REASONING_FIELDS[1:], "thought", "think", "analysis")
-# AM-DeepSeek-R1-Distilled also has its answers split, next to the content.
-_NESTED_FIELDS = (("info", "think_content"),)
-# LLaMA-Factory writes a call as the JSON at the end of a value.
-_WRITTEN_CALL = re.compile(r'(?:\[\s*)?\{\s*"name"\s*:')
-
-
-def reasoning_field(message: dict[str, Any]) -> str | None:
-    """The reasoning in a separate field of a message."""
-    fields = (message.get(name) for name in _FIELDS)
-    nested = (
-        inner.get(name)
-        for outer, name in _NESTED_FIELDS
-        if isinstance(inner := message.get(outer), dict)
-    )
-    return next((value for value in (*fields, *nested) if isinstance(value, str)), None)
-
-
-def stored_message(message: dict[str, Any]) -> Message | None:
-    """The message, if it is in the JSON that `to_json` writes."""
-    if message.get("type") != "message" or not isinstance(message.get("parts"), list):
-        return None
-    try:
-        read = from_json(dump_json(message))
-    except DecodeError:
-        return None
-    return read if isinstance(read, Message) else None
-
-
-def calls_in(message: dict[str, Any], text: str | None) -> tuple[str | None, tuple[ToolCall, ...]]:
-    """The tool calls of a message, and its text without calls that are written in it."""
-    if message.get("from") == "function_call" and text:
-        match = _WRITTEN_CALL.search(text)
-        try:
-            written = load_json(text[match.start() :]) if match else None
-        except ValueError:
-            written = None
-        if written is not None and match is not None:
-            return text[: match.start()], _calls(
-                written if isinstance(written, list) else [written]
-            )
-    return text, _calls(message.get("tool_calls"))
-
-
-def _calls(written: Any) -> tuple[ToolCall, ...]:
-    calls = []
-    for index, call in enumerate(written if isinstance(written, (list, tuple)) else ()):
-        function = (call.get("function") or call) if isinstance(call, dict) else None
-        if not isinstance(function, dict) or not isinstance(function.get("name"), str):
-            continue
-        arguments = function.get("arguments")
-        if not isinstance(arguments, str):
-            arguments = "" if arguments is None else dump_json(arguments).decode()
-        calls.append(ToolCall(str(call.get("id") or f"call_{index}"), function["name"], arguments))
-    return tuple(calls)
-
-
-def calls_text(calls: Iterable[ToolCall]) -> str | None:
-    """Tool calls in the form of the schema: the JSON of a list of id, name and arguments; None if there are none."""
-    listed = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls]
-    return dump_json(listed).decode() if listed else None
-
-
-def prompt_message(role: str, content: str | None, message: dict[str, Any]) -> dict[str, Any]:
-    """A message in the form of the prompt column; members without a value are left out."""
-    stored = stored_message(message)
-    if stored is not None:
-        return prompt_of_message(stored)
-    content, calls = calls_in(message, content)
-    call_id = message.get("tool_call_id")
-    reasoning = reasoning_field(message) if role == "assistant" else None
-    return _member_message(
-        role, content, reasoning, calls, None if call_id is None else str(call_id)
-    )
-
-
-def prompt_of_message(message: Message) -> dict[str, Any]:
-    """One of our messages in the form of the prompt column."""
-    results = [part for part in message.parts if isinstance(part, ToolResult)]
-    texts = [_result_text(part) for part in results]
-    return _member_message(
-        message.role,
-        "\n\n".join(texts) if results else message.text,
-        message.thinking,
-        message.tool_calls,
-        results[0].call_id if results else None,
-    )
-
-
-def _result_text(result: ToolResult) -> str:
-    if isinstance(result.content, str):
-        return result.content
-    return "\n\n".join(part.text for part in result.content if isinstance(part, Text))
-
-
-def _member_message(
-    role: str,
-    content: str | None,
-    reasoning: str | None,
-    calls: Iterable[ToolCall],
-    call_id: str | None,
-) -> dict[str, Any]:
-    more = {"reasoning": reasoning or None, "calls": calls_text(calls), "call_id": call_id}
-    members = {name: value for name, value in more.items() if value is not None}
-    return {"role": role, "content": content, **members}
 
 
 def with_earlier_turns(
@@ -493,7 +386,7 @@ def with_whole_prompts(answers: Sequence[RowAnswer]) -> list[RowAnswer]:
             response = answer.response
             turns_before = [
                 *turns_before,
-                _member_message(
+                member_message(
                     "assistant", response.text, response.thinking, response.tool_calls, None
                 ),
             ]

@@ -96,6 +96,8 @@ _ANSWERS = (
 _PROMPTS = ("prompt", "question", "problem", "instruction", "query", "input", "user", "human")
 _SYSTEMS = ("system", "system_prompt", "developer")
 _IDS = ("id", "uuid", "custom_id", "problem_id", "row_id", "_id", "uid")
+# In a batch, `id` is the provider's; these are the ids of the requests.
+_BATCH_IDS = ("custom_id", "key", "recordid", *_IDS)
 _MODELS = ("model", "generator", "model_name", "teacher", "generated_by")
 _FINISHES = ("finish_reasons", "finish_reason", "stop_reason", "finish")
 # A column `reasoning` that only says whether there was any.
@@ -161,7 +163,7 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
     return layout.replace(
         prompt=options.prompt or (column_for(_PROMPTS, _is_prompt) if holds_prompt else None),
         system=column_for(_SYSTEMS, _is_text) if layout.kind != "answers" else None,
-        id=options.id or column_for(_IDS, _is_id),
+        id=options.id or column_for(_BATCH_IDS if layout.kind == "answers" else _IDS, _is_id),
         model=options.model_column or column_for(_MODELS, _is_text),
         finish=options.finish or column_for(_FINISHES, _is_finish),
     )

@@ -9,41 +9,57 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from innervoice.bulk.answers import prompt_of_message
+from innervoice.bulk.prompts import prompt_of_request, request_in
 from innervoice.bulk.schema import Batch, Column, Step, column
 from innervoice.canon.jsontext import dump_json, load_json
-from innervoice.errors import DecodeError, UsageError
-from innervoice.sources.stored import history_from
+from innervoice.errors import UsageError
 
 __all__ = ["requests"]
 
 _IDS = ("custom_id", "key", "recordId", "id")
-_BODIES = ("body", "params", "request", "modelInput")
-_MESSAGES = ("messages", "contents", "input")
-_SYSTEMS = ("system", "instructions", "systemInstruction", "system_instruction")
 
 
 def requests(path: str) -> Step:
     """The step; `path` is the file of lines that was sent to the provider. Fills `prompt` where it is null, and adds the tools of the request."""
     if not Path(path).is_file():
         raise UsageError(f"there is no file {path} with requests")
-    adds = {"tools": Column("string", "The tools that the request offered, as JSON; null if none.")}
+    adds = {
+        "tools": Column("string", "The tools that the request offered, as JSON; null if none."),
+        "prompt_problem": Column("string", "Why the prompt is missing or incomplete; null if it is complete."),
+    }  # fmt: skip
     return Step("requests", partial(_run, path=path), adds)
 
 
 def _run(batch: Batch, *, path: str) -> Batch:
     ids = column(batch, "id", "requests")
-    requests = [_request(path, str(row_id)) for row_id in ids]
-    prompts = [
-        prompt if prompt is not None or body is None else _prompt(body)
-        for prompt, body in zip(column(batch, "prompt", "requests"), requests, strict=True)
+    bodies = [_request(path, str(row_id)) for row_id in ids]
+    asked: list[tuple[Any, str | None]] = [
+        _prompt(prompt, body, row_id, path)
+        for prompt, body, row_id in zip(
+            column(batch, "prompt", "requests"), bodies, ids, strict=True
+        )
     ]
     tools_before = batch.get("tools") or [None] * len(ids)
     tools = [
         _tools(body) if tool is None else tool
-        for tool, body in zip(tools_before, requests, strict=True)
+        for tool, body in zip(tools_before, bodies, strict=True)
     ]
-    return {**batch, "prompt": prompts, "tools": tools}
+    return {
+        **batch,
+        "prompt": [prompt for prompt, _ in asked],
+        "tools": tools,
+        "prompt_problem": [problem for _, problem in asked],
+    }
+
+
+def _prompt(
+    prompt: list[dict[str, Any]] | None, body: dict[str, Any] | None, row_id: Any, path: str
+) -> tuple[list[dict[str, Any]] | None, str | None]:
+    """The prompt of an answer, and why it is missing or incomplete."""
+    if body is not None:
+        asked, problem = prompt_of_request(body)
+        return prompt or asked, problem
+    return prompt, None if prompt else f"no request in {path} has the id {row_id!r}"
 
 
 @lru_cache(maxsize=4)
@@ -77,33 +93,7 @@ def _request(path: str, request_id: str) -> dict[str, Any] | None:
     with Path(path).open("rb") as stream:
         stream.seek(place)
         line = load_json(stream.readline())
-    body = next((line[name] for name in _BODIES if isinstance(line.get(name), dict)), line)
-    return body if isinstance(body, dict) else None
-
-
-def _prompt(body: dict[str, Any]) -> list[dict[str, Any]] | None:
-    content = next((body[name] for name in _MESSAGES if body.get(name) is not None), None)
-    listed = [{"role": "user", "content": content}] if isinstance(content, str) else content
-    try:
-        messages = history_from(listed, inline="off").messages if isinstance(listed, list) else ()
-    except DecodeError:
-        return None
-    system = next((body[name] for name in _SYSTEMS if body.get(name) is not None), None)
-    prompt = [prompt_of_message(message) for message in messages]
-    if text := _text(system):
-        prompt.insert(0, {"role": "system", "content": text})
-    return prompt or None
-
-
-def _text(value: Any) -> str | None:
-    """The text of a system prompt, which may be in blocks or parts."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, dict):
-        return _text(value.get("parts") or value.get("text"))
-    if isinstance(value, list):
-        return "\n\n".join(filter(None, map(_text, value))) or None
-    return None
+    return request_in(line) or line
 
 
 def _tools(body: dict[str, Any] | None) -> str | None:

@@ -12,13 +12,13 @@ from typing import Any
 from innervoice.bulk.answers import (
     RowAnswer,
     answers_in,
-    calls_text,
     with_earlier_turns,
     with_whole_prompts,
 )
 from innervoice.bulk.fast_split import SplitText, TextSplitter, status_of
 from innervoice.bulk.layouts import Layout, ReadOptions
 from innervoice.bulk.manifest import Trouble
+from innervoice.bulk.prompts import calls_text
 from innervoice.bulk.schema import COLUMNS, Batch
 from innervoice.bulk.table import Table, taken
 from innervoice.canon.jsontext import dump_json, load_json

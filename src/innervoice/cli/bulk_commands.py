@@ -285,7 +285,7 @@ Examples:
   innervoice bulk convert rows.jsonl -o train.jsonl --to llama-factory --for qwen3 --where 'status == "answered" and loop_novelty > 0.1'
   innervoice bulk convert rows.jsonl -o rl.parquet --to verl --reference ground_truth
 
-Every example is read back and compared. Answers that broke off are left out (--incomplete writes them). Rows that the filter, the model's template or this check rejects are written to a second file,
+Every example is read back and compared. Answers that broke off, or have no prompt, are left out (--incomplete writes them). Rows that the filter, the model's template or this check rejects are written to a second file,
 train.rejected.jsonl, with the reason. The settings for the trainer are printed.
 """
 
@@ -320,7 +320,7 @@ train.rejected.jsonl, with the reason. The settings for the trainer are printed.
 @click.option(
     "--incomplete",
     is_flag=True,
-    help="Also write answers that broke off or are missing.",
+    help="Also write answers that broke off or are missing, and those without a whole prompt.",
 )
 @click.option(
     "--check/--no-check",

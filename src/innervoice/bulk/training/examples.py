@@ -54,7 +54,7 @@ class Recipe(NamedTuple):
     reference: str | None = None
     """A column with the right answer, for targets that need one."""
     incomplete: bool = False
-    """Whether answers that were cut off, or are missing, are written as well."""
+    """Whether answers that were cut off, or are missing, or have no whole prompt, are written as well."""
     text_arguments: bool = False
     """Whether the arguments of tool calls are always JSON text, since a file with a schema cannot hold arbitrary objects."""
 
@@ -106,6 +106,9 @@ class Recipe(NamedTuple):
         answer = turns[-1]
         if not answer.content and not answer.calls and not answer.reasoning:
             return "the answer is empty"
+        problem = _prompt_problem(batch, index, turns)
+        if problem is not None and not self.incomplete:
+            return problem
         return _refused(turns, family_of(self.family))
 
 
@@ -169,6 +172,16 @@ def unfit_rows(recipe: Recipe) -> Callable[[Batch], list[str | None]]:
 def _reasons(batch: Batch, *, recipe: Recipe) -> list[str | None]:
     reasons = (recipe.example(batch, index)[1] for index in range(rows_in(batch)))
     return [None if reason == EARLIER_TURN else reason for reason in reasons]
+
+
+def _prompt_problem(batch: Batch, index: int, turns: Sequence[Turn]) -> str | None:
+    """Why a row has no prompt, or only a part of it; None if it is complete."""
+    problem: str | None = (batch.get("prompt_problem") or {index: None})[index]
+    if problem is not None:
+        return problem
+    if all(turn.role == "system" for turn in turns[:-1]):
+        return "there is no prompt: name its column with --prompt, or the file of a batch's requests with --requests"
+    return None
 
 
 def _refused(turns: Sequence[Turn], family: Family) -> str | None:
