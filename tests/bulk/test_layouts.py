@@ -332,7 +332,7 @@ def test_an_unknown_column_is_said(tmp_path):
 def test_rows_without_any_text_of_a_model_are_said(tmp_path):
     path = lines_of(tmp_path / "rows.jsonl", [{"n": 1, "label": True}])
 
-    with pytest.raises(UsageError, match="The columns are: n, label"):
+    with pytest.raises(UsageError, match=r"The columns are: n \(int\), label \(bool\)"):
         bulk.find(path, bulk.ReadOptions())
 
 

@@ -12,13 +12,16 @@ from innervoice.bulk.prompts import (
     member_message,
     prompt_message,
     prompt_of_request,
+    prompt_of_trace,
     reasoning_field,
+    rendered_messages,
     request_in,
     stored_message,
+    trace_output,
 )
 from innervoice.bulk.table import Table
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import ToolCall
+from innervoice.canon.parts import Text, ToolCall
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.words import finish_reason_of, role_of
 from innervoice.decoding import decode
@@ -107,6 +110,8 @@ class _Context(NamedTuple):
 
 def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | None:
     """The columns before the answer."""
+    if layout.kind == "traces":
+        return prompt_of_trace(table.column(layout.prompt or "")[row])
     prompt: list[dict[str, Any]] = []
     system = table.column(layout.system)[row] if layout.system else None
     if isinstance(system, str) and system:
@@ -117,7 +122,11 @@ def _prompt(table: Table, layout: Layout, row: int) -> list[dict[str, Any]] | No
     if messages:
         prompt += map(_prompt_message, messages)
     elif isinstance(prompt_value, str):
-        prompt.append({"role": "user", "content": prompt_value})
+        more = table.column(layout.input)[row] if layout.input else None
+        text = (
+            f"{prompt_value}\n\n{more}" if isinstance(more, str) and more.strip() else prompt_value
+        )
+        prompt.append({"role": "user", "content": text})
     return prompt or None
 
 
@@ -156,7 +165,18 @@ def _text_of(content: Any) -> str | None:
 
 
 def _of_messages(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
-    messages = as_messages(table.column(layout.columns[0])[context.row])
+    return _of_turns(as_messages(table.column(layout.columns[0])[context.row]), context)
+
+
+def _of_rendered(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
+    text = table.column(layout.columns[0])[context.row]
+    messages = rendered_messages(text) if isinstance(text, str) else None
+    if messages is None and isinstance(text, str):
+        return iter((RowAnswer(context.row, text=text, prompt=context.prompt, model=context.model, finish=context.finish_of(0)),))  # fmt: skip
+    return _of_turns(messages, context)
+
+
+def _of_turns(messages: list[dict[str, Any]] | None, context: _Context) -> Iterator[RowAnswer]:
     prompt = list(context.prompt or [])
     turn = 0
     for message in messages or ():
@@ -184,10 +204,16 @@ def _of_message(message: dict[str, Any], context: _Context, turn: int, prompt: A
 def _of_blocks(message: dict[str, Any], answer: RowAnswer) -> RowAnswer:
     """An answer whose content is blocks, in the form of an API."""
     try:
-        read = history_from([{**message, "role": "assistant"}], inline="off").messages
+        given = message if "kwargs" in message else {**message, "role": "assistant"}
+        read = history_from([given], inline="off").messages
     except DecodeError as error:
         return answer._replace(trouble=str(error))
     parts = tuple(part for one in read if isinstance(one, Message) for part in one.parts)
+    if all(isinstance(part, (Text, ToolCall)) for part in parts):
+        # Text in blocks is text: there may be tags in it.
+        texts = [part.text for part in parts if isinstance(part, Text)]
+        calls = tuple(part for part in parts if isinstance(part, ToolCall))
+        return answer._replace(text="".join(texts), reasoning=reasoning_field(message), calls=calls)
     return answer._replace(
         response=Response(parts=parts, ended=True, finish_reason=answer.finish_reason)
     )
@@ -203,11 +229,45 @@ def _of_generations(table: Table, layout: Layout, context: _Context) -> Iterator
             model=context.model,
             finish=context.finish_of(turn),
         )
+        if isinstance(text, dict):
+            yield _of_object(text, answer)
+            continue
         yield (
             answer._replace(text=text)
             if isinstance(text, str)
             else answer._replace(trouble=f"expected a text, not {type(text).__name__}")
         )
+
+
+_OBJECT_TEXTS = ("response", "text", "output", "content", "generation", "completion", "answer")
+_OBJECT_MODELS = ("response_model", "model", "generator")
+
+
+def _of_object(generation: dict[str, Any], answer: RowAnswer) -> RowAnswer:
+    """A generation that is an object: a text, and the model that wrote it."""
+    texts = (generation[name] for name in _OBJECT_TEXTS if isinstance(generation.get(name), str))
+    models = (generation[name] for name in _OBJECT_MODELS if isinstance(generation.get(name), str))
+    text = next(texts, None)
+    if text is None:
+        return answer._replace(
+            trouble=f"expected an object with a text: {', '.join(_OBJECT_TEXTS)}"
+        )
+    return answer._replace(
+        text=text, reasoning=reasoning_field(generation), model=next(models, answer.model)
+    )
+
+
+def _of_traces(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
+    output = trace_output(table.column(layout.columns[0])[context.row])
+    answer = RowAnswer(context.row, prompt=context.prompt, model=context.model, finish=context.finish_of(0))  # fmt: skip
+    if isinstance(output, str):
+        yield answer._replace(text=output)
+    elif isinstance(output, dict) and "role" in output:
+        yield _of_message(output, context, 0, context.prompt)
+    elif isinstance(output, dict) and "kwargs" in output:
+        yield _of_blocks(output, answer)
+    elif isinstance(output, dict):
+        yield from _decoded(output, context)
 
 
 def _of_text(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
@@ -288,6 +348,11 @@ def _of_interactions(table: Table, layout: Layout, context: _Context) -> Iterato
 def _of_answers(table: Table, layout: Layout, context: _Context) -> Iterator[RowAnswer]:
     del layout
     row = {name: value for name, value in table.row(context.row).items() if value is not None}
+    return _decoded(row, context)
+
+
+def _decoded(row: dict[str, Any], context: _Context) -> Iterator[RowAnswer]:
+    """The answers of an API's body."""
     try:
         response = decode(row, inline="all")
     except ProviderError as error:
@@ -335,6 +400,8 @@ _READERS = {
     "sessions": _of_sessions,
     "answers": _of_answers,
     "generations": _of_generations,
+    "rendered": _of_rendered,
+    "traces": _of_traces,
     "messages": _of_messages,
     "interactions": _of_interactions,
     "columns": _of_columns,

@@ -34,6 +34,8 @@ FORMATS: dict[str, str] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".json": "json",
+    ".csv": "csv",
+    ".tsv": "csv",
     ".parquet": "parquet",
     ".pq": "parquet",
     ".arrow": "arrow",
@@ -72,7 +74,23 @@ def input_files(paths: Iterable[str | os.PathLike[str]]) -> list[InputFile]:
         raise UsageError("expected the path of a file with rows")
     if len(files) > 1 and any(file.path == STANDARD_INPUT for file in files):
         raise UsageError("standard input cannot be read together with files")
-    return list(dict.fromkeys(files))
+    return list(dict.fromkeys(map(_by_content, files)))
+
+
+def _by_content(file: InputFile) -> InputFile:
+    """The file with the format of its content: one JSON array, or one object on several lines, is not a file of lines, whatever its name."""
+    if file.format != "jsonl" or file.path == STANDARD_INPUT or is_address(file.path):
+        return file
+    try:
+        with open_file(file) as stream:
+            beginning = stream.read(4096)
+    except Exception as error:
+        if isinstance(error, (UsageError, MemoryError)):
+            raise
+        return file  # reading it says what is wrong
+    first = beginning.removeprefix(b"\xef\xbb\xbf").lstrip()
+    is_whole = first[:1] == b"[" or first.partition(b"\n")[0].strip() == b"{"
+    return file._replace(format="json") if is_whole else file
 
 
 def _files_at(path: str) -> Iterator[InputFile]:

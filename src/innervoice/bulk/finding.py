@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from innervoice.bulk.answers import answers_in
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files
-from innervoice.bulk.layouts import SAMPLE_ROWS, Layout, ReadOptions, find_layout
-from innervoice.bulk.reading import as_sessions, sample_of
+from innervoice.bulk.kinds import find_layout, layout_text
+from innervoice.bulk.layouts import SAMPLE_ROWS, Layout, ReadOptions
+from innervoice.bulk.reading import as_sessions, sample_of, trouble_in
 from innervoice.bulk.rows import kept_names
 from innervoice.bulk.table import Table
 from innervoice.canon.parts import Thinking
@@ -46,7 +47,10 @@ class Finding(NamedTuple):
 
     def __str__(self) -> str:
         """In words, for people."""
-        lines = [f"layout: {self.layout} (found in {self.rows:,} rows)", f"markup: {self.markup}"]
+        lines = [
+            f"layout: {layout_text(self.layout)} (found in {self.rows:,} rows)",
+            f"markup: {self.markup}",
+        ]
         if self.fields:
             lines.append(f"reasoning in a separate field: {self.fields:,} answers")
         if self.passed_on:
@@ -78,8 +82,11 @@ def find(
         if not sessions:
             raise
         return _of_sessions(sessions)
-    # A line of a session log may look like an API's answer.
-    sessions = as_sessions(files) if finding.layout.kind == "answers" else None
+    # A line of a session log may look like an API's answer, and one of its members like a text.
+    is_guess = finding.layout.kind == "answers" or (
+        finding.layout.kind == "text" and not (options.text or options.answer)
+    )
+    sessions = as_sessions(files) if is_guess else None
     return _of_sessions(sessions) if sessions else finding
 
 
@@ -94,6 +101,11 @@ def find_in(
     TextSplitter(
         options.model, options.prefix_open, options.markup or ()
     )  # wrong hints are reported before anything is done
+    if not sample:
+        trouble = trouble_in(files)
+        raise UsageError(
+            f"no row could be read; {trouble}" if trouble else "the files have no rows"
+        )
     layout = find_layout(sample, options)
     table = Table.of_rows(files[0].path if files else STANDARD_INPUT, list(sample))
     answers = [answer for answer in answers_in(table, layout) if answer.response is None]

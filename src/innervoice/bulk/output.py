@@ -43,6 +43,7 @@ __all__ = [
 _ENDINGS = {
     "jsonl": ".jsonl",
     "json": ".jsonl",
+    "csv": ".jsonl",
     "session": ".jsonl",
     "parquet": ".parquet",
     "arrow": ".arrow",

@@ -15,15 +15,21 @@ from innervoice.errors import DecodeError
 from innervoice.sources.stored import history_from
 
 __all__ = [
+    "TRACE_INPUTS",
+    "TRACE_OUTPUTS",
     "calls_in",
     "calls_text",
+    "is_trace_output",
     "member_message",
     "prompt_message",
     "prompt_of_message",
     "prompt_of_request",
+    "prompt_of_trace",
     "reasoning_field",
+    "rendered_messages",
     "request_in",
     "stored_message",
+    "trace_output",
 ]
 
 # ---- messages as data sets write them: reasoning fields, tool calls and their results, and messages in our own JSON ----
@@ -185,3 +191,102 @@ def _text(value: Any) -> str | None:
     if isinstance(value, list):
         return "\n\n".join(filter(None, map(_text, value))) or None
     return None
+
+
+# ---- conversations as chat templates write them ----------------------------------------------------------
+
+_RENDERED = (
+    re.compile(
+        r"<\|start\|>(?P<role>[a-z]+)(?P<rest>[^<]*(?:<\|channel\|>[^<]*)?(?:<\|constrain\|>[^<]*)?<\|message\|>)(?P<content>.*?)(?:<\|end\|>|<\|return\|>|<\|call\|>|\Z)",
+        re.DOTALL,
+    ),
+    re.compile(
+        r"<\|im_start\|>(?P<role>[a-z]+)(?P<rest>)\n(?P<content>.*?)(?:<\|im_end\|>|\Z)", re.DOTALL
+    ),
+    re.compile(
+        r"<\|start_header_id\|>(?P<role>[a-z]+)(?P<rest>)<\|end_header_id\|>\n\n(?P<content>.*?)(?:<\|eot_id\|>|<\|eom_id\|>|\Z)",
+        re.DOTALL,
+    ),
+)
+"""The turns of gpt-oss, of ChatML, and of Llama 3."""
+
+
+def rendered_messages(text: str) -> list[dict[str, Any]] | None:
+    """The messages of a text that a chat template wrote, from its first turn; None for other texts. The channels of one answer stay together."""
+    for pattern in _RENDERED:
+        turns = list(pattern.finditer(text))
+        if not turns or text[: turns[0].start()].strip() not in ("", "<|begin_of_text|>"):
+            continue
+        if turns[0]["role"] == "assistant":
+            return None  # one answer, not a conversation
+        messages: list[dict[str, Any]] = []
+        for turn in turns:
+            role = "system" if turn["role"] == "developer" else turn["role"]
+            if role != "assistant" or not turn["rest"]:
+                messages.append({"role": role, "content": turn["content"]})
+            elif messages[-1]["role"] == role:
+                messages[-1]["content"] += turn[0]
+            else:
+                messages.append({"role": role, "content": turn[0]})
+        return messages
+    return None
+
+
+# ---- calls of a model as Langfuse and LangSmith export them -----------------------------------------------
+
+TRACE_INPUTS = ("inputs", "input")
+TRACE_OUTPUTS = ("outputs", "output")
+_OUTPUT_MEMBERS = frozenset((
+    "role", "content", "choices", "candidates", "generations", "messages", "message", "output", "completion", "kwargs",
+))  # fmt: skip
+_OUTPUT_TEXTS = ("output", "completion", "text", "answer", "response", "result")
+_INPUT_TEXTS = ("input", "question", "prompt", "query", "text")
+
+
+def _parsed(value: Any) -> Any:
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return load_json(value)
+        except ValueError:
+            return value
+    return value
+
+
+def is_trace_output(value: Any) -> bool:
+    """Whether a value is the output of a call: an object with a message, generations or an answer of an API."""
+    value = _parsed(value)
+    return isinstance(value, dict) and not _OUTPUT_MEMBERS.isdisjoint(value)
+
+
+def trace_output(value: Any) -> Any:
+    """The text, the message or the answer of an API in an output."""
+    value = _parsed(value)
+    while isinstance(value, (list, tuple)) and value:
+        value = value[-1]
+    if not isinstance(value, dict):
+        return value
+    for name in ("generations", "messages", "message"):
+        if isinstance(inner := value.get(name), (list, dict)) and inner:
+            return trace_output(inner[:1] if name == "generations" else inner)
+    if "role" in value or "kwargs" in value or "choices" in value or "candidates" in value:
+        return value
+    texts = (value[name] for name in _OUTPUT_TEXTS if isinstance(value.get(name), str))
+    return next(texts, value)
+
+
+def prompt_of_trace(value: Any) -> list[dict[str, Any]] | None:
+    """The prompt in the input of a call."""
+    value = _parsed(value)
+    if isinstance(value, dict):
+        texts = (value[name] for name in _INPUT_TEXTS if isinstance(value.get(name), str))
+        value = value.get("messages") or next(texts, None)
+    if isinstance(value, str):
+        return [{"role": "user", "content": value}]
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        value = value[0]
+    if not isinstance(value, list) or not value:
+        return None
+    try:
+        return [prompt_of_message(one) for one in history_from(value, inline="off").messages]
+    except DecodeError:
+        return None

@@ -6,7 +6,9 @@ is one JSON array, is one piece. The boundaries of pieces depend only on the fil
 
 from __future__ import annotations
 
+import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -28,7 +30,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
-from innervoice.errors import DecodeError
+from innervoice.errors import DecodeError, UsageError
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import open_source, reader_of
 
@@ -46,6 +48,7 @@ __all__ = [
     "session_tables",
     "table_of_batch",
     "tables_of",
+    "trouble_in",
 ]
 
 PIECE_BYTES = 64_000_000
@@ -79,6 +82,8 @@ def tables_of(
         return arrow_tables(piece, columns)
     if piece.file.format == "json":
         return _json_tables(piece)
+    if piece.file.format == "csv":
+        return _csv_tables(piece)
     if piece.file.format == "session":
         return session_tables(piece.file)
     return _line_tables(piece, is_sample=is_sample)
@@ -207,7 +212,7 @@ def _json_tables(piece: Piece) -> Iterator[Table]:
             piece._replace(file=piece.file._replace(compression=None)), io.BytesIO(data)
         )
         return
-    rows = value if isinstance(value, list) else [value]
+    rows = _rows_in(value)
     del data, value
     for start in range(0, len(rows), 256):
         some = rows[start : start + 256]
@@ -219,6 +224,66 @@ def _json_tables(piece: Piece) -> Iterator[Table]:
         objects = [row if isinstance(row, dict) else {} for row in some]
         numbers = range(start + 1, start + len(some) + 1)
         yield Table.of_rows(piece.file.path, objects, numbers=numbers, unreadable=unreadable)
+
+
+_WRAPPED = ("data", "rows", "examples", "instances", "records", "items", "runs", "traces", "observations")  # fmt: skip
+
+
+def _rows_in(value: Any) -> list[Any]:
+    """The rows of a JSON value: a list, an object around one such as `{"data": [...]}`, or one object."""
+    if isinstance(value, list):
+        return value
+    members = value if isinstance(value, dict) else {}
+    lists = (members[name] for name in _WRAPPED if isinstance(members.get(name), list))
+    rows: list[Any] | None = next(
+        (rows for rows in lists if rows and all(isinstance(row, dict) for row in rows)), None
+    )
+    if rows is None:
+        return [value]
+    # The viewer of Hugging Face has each row in an object of its own.
+    if all(isinstance(row.get("row"), dict) and "row_idx" in row for row in rows):
+        return [row["row"] for row in rows]
+    return rows
+
+
+def _csv_tables(piece: Piece) -> Iterator[Table]:
+    """A file with the names of its columns in the first line; a value may have line breaks."""
+    csv.field_size_limit(1 << 30)
+    delimiter = "\t" if ".tsv" in piece.file.path.lower() else ","
+    rows: list[dict[str, Any]] = []
+    unreadable: dict[int, str] = {}
+    first = 1
+    size = 0
+    with io.TextIOWrapper(open_file(piece.file), "utf-8-sig", "replace", newline="") as stream:
+        lines = csv.reader(stream, delimiter=delimiter)
+        names = next(lines, [])
+        check_names(names, piece.file.path)
+        for values in lines:
+            if not values:
+                continue
+            if len(values) != len(names):
+                unreadable[len(rows)] = f"expected {len(names)} values, not {len(values)}"
+                values = []  # noqa: PLW2901 - the row is kept, empty
+            rows.append({name: value or None for name, value in zip(names, values, strict=False)})
+            size += sum(map(len, values))
+            if size >= TABLE_BYTES:
+                numbers = range(first, first + len(rows))
+                yield Table.of_rows(
+                    piece.file.path, rows, numbers=numbers, unreadable=unreadable, size=size
+                )
+                first, rows, unreadable, size = first + len(rows), [], {}, 0
+    if rows:
+        numbers = range(first, first + len(rows))
+        yield Table.of_rows(
+            piece.file.path, rows, numbers=numbers, unreadable=unreadable, size=size
+        )
+
+
+def check_names(names: Sequence[str], path: str) -> None:
+    """Raises `UsageError` for two columns of one name, of which only one could be read."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{path} has two columns of one name: {', '.join(repeated)}; rename one")
 
 
 # ---- Parquet and Arrow files -> pieces and tables. A damaged part becomes a row that says so, and the rest is read.
@@ -240,14 +305,26 @@ def schema_in(file: InputFile) -> Any:
 
 def table_of_batch(batch: Any, source: str, first: int = 0, size: int = 0) -> Table:
     """The table of an Arrow record batch."""
+    check_names(batch.schema.names, source)
     columns: dict[str, Sequence[Any]] = {
-        name: LazyColumn(batch.column(name)) for name in batch.schema.names
+        name: LazyColumn(_as_text(batch.column(name))) for name in batch.schema.names
     }
 
     def raw(index: int) -> str:
         return dump_json({name: column[index] for name, column in columns.items()}).decode()
 
     return Table(source, range(first + 1, first + batch.num_rows + 1), columns, {}, raw, size)
+
+
+def _as_text(array: Any) -> Any:
+    """A column of bytes that are text, as some programs write it, as text."""
+    arrow = with_arrow("a table of Arrow")
+    if not (arrow.types.is_binary(array.type) or arrow.types.is_large_binary(array.type)):
+        return array
+    try:
+        return array.cast(arrow.large_string())
+    except arrow.ArrowInvalid:
+        return array
 
 
 def _damaged(piece: Piece, rows_before: int, error: Exception) -> Table:
@@ -413,6 +490,16 @@ def as_sessions(files: Sequence[InputFile], *, any_source: bool = False) -> list
     if reader is None or reader.kind == _ANYTHING or (reader.kind in _LINES and not any_source):
         return None
     return [file._replace(format="session") for file in files]
+
+
+def trouble_in(files: Iterable[InputFile]) -> str | None:
+    """Where and why the first row that cannot be read cannot; None if there is none at the beginning of the files."""
+    for file in files:
+        for piece in islice(pieces_of([file]), 1):
+            for table in islice(tables_of(piece, is_sample=True), 1):
+                for index, why in table.unreadable.items():
+                    return f"{table.place(index)}: {why}"
+    return None
 
 
 def _is_local(file: InputFile) -> bool:

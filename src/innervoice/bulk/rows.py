@@ -32,7 +32,7 @@ __all__ = ["UNREADABLE", "RowReader", "kept_names", "schema_columns"]
 UNREADABLE = "unreadable"
 """The status of a row that could not be read; a code in `notes` says why."""
 _MOST_TROUBLES = 100
-_CONVERSATIONS = frozenset(("messages", "interactions"))
+_CONVERSATIONS = frozenset(("messages", "interactions", "rendered"))
 """Layouts whose rows are conversations, in which each answer follows the earlier ones."""
 _NOTHING = SplitText(None, None, UNREADABLE, ("row_unreadable",))
 _FAILED = SplitText(None, None, "interrupted", ("request_failed",))
@@ -146,6 +146,10 @@ class RowReader:
         if answer.trouble:
             return _FAILED if answer.failed else _NOTHING
         if answer.response is not None:
+            thinking = answer.response.thinking
+            is_own = self._layout.kind == "messages" and thinking is not None
+            if is_own and self._splitter.has_marker(answer.response.text):
+                return self._with_field(answer.response.text, thinking or "", answer)
             return _columns_of(answer.response, answer)
         text, field = answer.text or "", answer.reasoning
         if field is None or is_blank(field):

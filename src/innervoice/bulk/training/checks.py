@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from innervoice.bulk.history_rules import Turn, by_rule, conversation_of
-from innervoice.bulk.layouts import ReadOptions, find_layout
+from innervoice.bulk.kinds import find_layout
+from innervoice.bulk.layouts import ReadOptions
 from innervoice.bulk.rows import RowReader
 from innervoice.bulk.schema import Batch, rows_in
 from innervoice.bulk.table import Table
