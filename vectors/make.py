@@ -81,6 +81,7 @@ SAMPLES = {
     "mistral": "[THINK]R[/THINK]A",
     "kimi_vl": "◁think▷R◁/think▷A",
     "openthinker": "<|begin_of_thought|>R<|end_of_thought|>\n\n<|begin_of_solution|>A<|end_of_solution|>",
+    "thought_tokens": "<|thought_start|>R<|thought_end|>\n\nA",
     "cohere": "<|START_THINKING|>R<|END_THINKING|><|START_RESPONSE|>A<|END_RESPONSE|>",
     "apertus": "<|inner_prefix|>R<|inner_suffix|>A",
     "harmony": "<|channel|>analysis<|message|>R<|end|><|start|>assistant<|channel|>final<|message|>A<|return|>",

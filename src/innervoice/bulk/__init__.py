@@ -14,6 +14,7 @@ A batch is columns of equal length (`bulk/schema.py`); every step is a function 
 from __future__ import annotations
 
 from innervoice.bulk.arrow import batch_of, mapped, record_batch_of, schema_of, split_arrow
+from innervoice.bulk.detection import Detected, detect
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.layouts import ReadOptions
 from innervoice.bulk.running import Form, Result, read, run, split_batch
@@ -23,12 +24,14 @@ __all__ = [
     "COLUMNS",
     "Batch",
     "Column",
+    "Detected",
     "Finding",
     "Form",
     "ReadOptions",
     "Result",
     "Step",
     "batch_of",
+    "detect",
     "find",
     "mapped",
     "read",

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from innervoice.bulk.fast_split import TextSplitter
+from innervoice.bulk.detection import Detected, splitter_of
 from innervoice.bulk.files import with_arrow
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
 from innervoice.bulk.table import LazyColumn
@@ -80,9 +80,12 @@ def split_arrow(
     array: Any,
     model: str | None = None,
     prefix_open: bool | None = None,
-    markup: Sequence[str] = (),
+    markup: Sequence[str] | None = None,
+    detected: Detected | None = None,
 ) -> Any:
     """Splits an Arrow array of texts: a struct array of answer, reasoning, status, notes and markup; null stays null.
+
+    Without `markup` and `detected` (the result of `detect`), the texts of this array decide what they have in common.
 
     `array` is anything with the Arrow PyCapsule interface, such as a column of polars, pandas or duckdb.
     """
@@ -95,8 +98,9 @@ def split_arrow(
         )
     if isinstance(array, arrow.ChunkedArray):
         array = array.combine_chunks()
-    splitter = TextSplitter(model, prefix_open, markup)
-    rows = [None if text is None else splitter.split(text) for text in array.to_pylist()]
+    texts = array.to_pylist()
+    splitter = splitter_of(texts, model, prefix_open, markup, detected)
+    rows = [None if text is None else splitter.split(text) for text in texts]
     columns = (
         zip(*(row or (None,) * len(_SPLIT) for row in rows), strict=True)
         if rows

@@ -68,6 +68,15 @@ class TextSplitter:
             return True
         return ends_in_token(text, self._vocabulary)
 
+    def ends_thought(self, text: str) -> bool:
+        """Whether the first marker of a text ends reasoning, which the text did not begin."""
+        marker = self._vocabulary.find(text, 0)
+        if marker is None:
+            return False
+        if marker.lastgroup == "tag":
+            return bool(marker["slash"])
+        return self._vocabulary.tokens[marker.lastgroup or ""].role == "close"
+
     def columns_of(self, response: Response) -> SplitText:
         """The columns of a text that was split."""
         answer = response.text

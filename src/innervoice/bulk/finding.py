@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import os
-import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 from innervoice.bulk.answers import answers_in
+from innervoice.bulk.detection import Detected, FoundMarkup, find_markup, markup_of_answers
 from innervoice.bulk.fast_split import TextSplitter
-from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files
+from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files, open_file
 from innervoice.bulk.kinds import find_layout, layout_text
 from innervoice.bulk.layouts import SAMPLE_ROWS, Layout, ReadOptions
-from innervoice.bulk.reading import as_sessions, sample_of, trouble_in
+from innervoice.bulk.reading import as_sessions, pieces_of, tables_of
 from innervoice.bulk.rows import kept_names
-from innervoice.bulk.table import Table
-from innervoice.canon.parts import Thinking
+from innervoice.bulk.table import Piece, Table
 from innervoice.errors import UsageError
-from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format
-from innervoice.inline.machine import SplitMachine
-from innervoice.inline.vocabulary import vocabulary
 
-__all__ = ["Finding", "FoundMarkup", "find", "find_markup"]
+__all__ = ["Finding", "find", "sample_of"]
 
 
 class Finding(NamedTuple):
@@ -38,6 +34,13 @@ class Finding(NamedTuple):
     """The columns of the rows that are passed on, and their names in the result."""
     fields: int
     """How many answers of the sample have reasoning in a separate field or column."""
+    begins_inside: bool = False
+    """Whether texts that only end a thought began inside one, however short it is."""
+
+    @property
+    def detected(self) -> Detected:
+        """What the texts have in common."""
+        return Detected(tuple(self.markup.rows), self.begins_inside)
 
     @property
     def size(self) -> int | None:
@@ -51,6 +54,10 @@ class Finding(NamedTuple):
             f"layout: {layout_text(self.layout)} (found in {self.rows:,} rows)",
             f"markup: {self.markup}",
         ]
+        if self.begins_inside:
+            lines.append(
+                f"the texts begin inside a thought: {self.markup.orphans:,} of {self.markup.texts:,} only end one; --no-prefix-open refuses this"
+            )
         if self.fields:
             lines.append(f"reasoning in a separate field: {self.fields:,} answers")
         if self.passed_on:
@@ -91,7 +98,7 @@ def find(
 
 
 def _of_sessions(files: list[InputFile]) -> Finding:
-    return Finding(files, Layout(kind="sessions", id="id"), FoundMarkup(0, {}, {}), 0, [], {}, 0)
+    return Finding(files, Layout(kind="sessions", id="id"), FoundMarkup(0, {}, {}, 0), 0, [], {}, 0)
 
 
 def find_in(
@@ -108,119 +115,84 @@ def find_in(
         )
     layout = find_layout(sample, options)
     table = Table.of_rows(files[0].path if files else STANDARD_INPUT, list(sample))
-    answers = [answer for answer in answers_in(table, layout) if answer.response is None]
+    everything = list(answers_in(table, layout))
+    answers = [answer for answer in everything if answer.response is None]
     texts = [answer.text for answer in answers if answer.text]
     columns = list(table.columns)
     passed_on = kept_names(columns, layout, options)
     markup = find_markup(texts)
+    responses = [answer.response for answer in everything if answer.response is not None]
+    if responses:
+        markup = markup_of_answers(markup, responses)
     if options.markup is not None:
         markup = markup._replace(rows=dict.fromkeys(options.markup, 0))
     fields = sum(bool(answer.reasoning) for answer in answers)
-    return Finding(files, layout, markup, len(sample), columns, passed_on, fields)
+    begins_inside = options.prefix_open is None and markup.begins_inside
+    return Finding(files, layout, markup, len(sample), columns, passed_on, fields, begins_inside)
 
 
-# Which markup occurs in the texts of a sample: only that is searched for, because all of it would cost three times as
-# much and find too much.
-#
-# The usual tags are always on. A format with special tokens is on if it marks complete reasoning in one text. Tags that are plain words
-# (`<plan>`) must begin a text, in one of twenty; wrappers of answers (`<answer>`) must be around at least half of them.
+# ---- samples ---------------------------------------------------------------------------------------------
+
+_SAMPLE_TABLES = 8
+"""How many tables a sample has at most, where rows are large."""
 
 
-_LONGEST = 32_000  # characters of a text that are examined
-_TEXTS_FOR_WORDS = 20
-_WRAPPERS = tuple(
-    row.name for row in ROWS.values() if row.wrappers and not (row.opens or row.heads or row.closes)
-)
+def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
+    """Rows from all over the files, as objects, together at most `rows`: a later part may differ from the beginning."""
+    some = _evenly(files, _PLACES)
+    places = [place for file in some for place in _places(file, max(1, _PLACES // len(some)))]
+    sample: list[dict[str, Any]] = []
+    for number, piece in enumerate(places, 1):
+        wanted = rows * number // len(places) - len(sample)
+        objects = [
+            (table, index)
+            for table in islice(tables_of(piece, is_sample=True), _SAMPLE_TABLES)
+            for index in range(len(table.numbers))
+            if index not in table.unreadable
+        ]
+        sample += [table.row(index) for table, index in _evenly(objects, wanted)]
+    return sample
 
 
-class FoundMarkup(NamedTuple):
-    """The markup in a sample of texts."""
-
-    texts: int
-    tags: dict[str, int]
-    """The usual tags, and in how many texts each is the first."""
-    rows: dict[str, int]
-    """The rows of `inline/formats.py` that are switched on, and in how many texts each marks reasoning."""
-
-    def __str__(self) -> str:
-        """In words, for people."""
-        counts = {**{f"<{name}>": count for name, count in self.tags.items()}, **self.rows}
-        if not counts:
-            return "none in the texts"
-        return ", ".join(
-            f"{name} ({count:,} of {self.texts:,} texts)" for name, count in counts.items()
-        )
+_PLACES = 16
+"""At how many places of the files a sample is taken."""
+_PLACE_BYTES = 1_000_000
+_Item = TypeVar("_Item")
 
 
-def find_markup(texts: Iterable[str]) -> FoundMarkup:
-    """The markup of these texts."""
-    looked_at = [
-        text if len(text) <= _LONGEST else text[: _LONGEST - 4_000] + text[-4_000:]
-        for text in texts
-    ]
-    usual = vocabulary(DEFAULT_TAGS)
-    tags = Counter(match["name"].lower() for text in looked_at if (match := usual.find(text, 0)))
-    rows = {name: count for name, row in ROWS.items() if (count := _count(row, looked_at))}
-    return FoundMarkup(len(looked_at), dict(tags.most_common()), rows)
+def _evenly(items: Sequence[_Item], most: int) -> list[_Item]:
+    """At most so many of the items, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    steps = max(most - 1, 1)
+    return [items[index * (len(items) - 1) // steps] for index in range(most)]
 
 
-def _count(row: Format, texts: Sequence[str]) -> int:
-    """In how many texts a row marks reasoning; 0 if that is not enough to switch it on."""
-    needles = _needles(row)
-    suspects = [
-        text for text in texts if any(rare in text and needle in text for rare, needle in needles)
-    ]
-    if row.name in _WRAPPERS:
-        count = sum(_is_wrapped(row, text) for text in suspects)
-        return count if 2 * count >= len(texts) else 0
-    if row.tags:
-        count = sum(_begins_with_tag(row, text) for text in suspects)
-        return count if count * _TEXTS_FOR_WORDS >= len(texts) else 0
-    return sum(_marks_reasoning(row, text) for text in suspects)
+def _places(file: InputFile, most: int) -> list[Piece]:
+    """Pieces for a sample: row groups, record batches, or ranges of lines. A file that can be read only from its beginning is one piece."""
+    if file.format in ("parquet", "arrow"):
+        return _evenly(list(pieces_of([file], 1)), most)
+    is_ranged = file.format == "jsonl" and file.compression is None and file.path != STANDARD_INPUT
+    if not is_ranged or (file.size or 0) <= 4 * _PLACE_BYTES:
+        return list(islice(pieces_of([file]), 1))
+    pieces = []
+    size = file.size or 0
+    with open_file(file) as stream:
+        for number in range(most):
+            stream.seek(number * (size - _PLACE_BYTES) // max(most - 1, 1))
+            if number:
+                stream.readline()
+            start = stream.tell()
+            if start < size:
+                pieces.append(Piece(file, start, min(size, start + _PLACE_BYTES)))
+    return pieces
 
 
-def _needles(row: Format) -> list[tuple[str, str]]:
-    """Strings of which a text with this markup contains some, each with a rare character of it: searching for that first is many times as fast."""
-    if row.tags:
-        return [("<", "<")]
-    markers = [*row.opens, *row.headers, *row.wrappers, *row.heads, *row.closes]
-    if row.bare_headers:
-        # What is left between two channels without their tokens.
-        markers += ["assistantfinal", "assistantanalysis", "assistantcommentary"]
-    literals = {max(_HOLE.split(marker), key=len) for marker in markers}
-    return [
-        (next((one for one in _RARE if one in literal), literal[0]), literal)
-        for literal in literals
-    ]
-
-
-_HOLE = re.compile(r"\{\w+\}")
-_RARE = "◁▷|[_"
-
-
-def _is_wrapped(row: Format, text: str) -> bool:
-    """Whether the answer is between the wrappers."""
-    opener, closer = row.wrappers[:2]
-    _, separator, behind = text.partition(opener)
-    before = text[: len(text) - len(behind) - len(opener)].rstrip() if separator else "-"
-    return (not before or before.endswith(">")) and behind.rstrip().endswith(closer)
-
-
-def _begins_with_tag(row: Format, text: str) -> bool:
-    match = vocabulary(row.tags).find(text.lstrip()[:512], 0)
-    return match is not None and not match.start() and match["name"].lower() not in DEFAULT_TAGS
-
-
-def _marks_reasoning(row: Format, text: str) -> bool:
-    words = vocabulary((), (row.name,))
-    first = words.find(text, 0)
-    if first is None:
-        return False
-    if not (row.opens or row.heads or row.headers):
-        return True  # a closer that no other text has
-    machine = SplitMachine(words)
-    machine.feed(text)
-    machine.finish()
-    if any(note.code == "orphan_closer" for note in machine.notebook.notes()) and not row.channel:
-        return False
-    return any(isinstance(part, Thinking) and part.complete for part in machine.parts)
+def trouble_in(files: Iterable[InputFile]) -> str | None:
+    """Where and why the first row that cannot be read cannot; None if there is none at the beginning of the files."""
+    for file in files:
+        for piece in islice(pieces_of([file]), 1):
+            for table in islice(tables_of(piece, is_sample=True), 1):
+                for index, why in table.unreadable.items():
+                    return f"{table.place(index)}: {why}"
+    return None

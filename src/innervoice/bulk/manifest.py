@@ -50,11 +50,18 @@ class Counts:
             "status": Counter(),
             "notes": Counter(),
             "markup": Counter(),
+            "unsplit": Counter(),
         }
         self.troubles: list[Trouble] = []
 
-    def add(self, batch: dict[str, Any], troubles: Sequence[Trouble]) -> None:
-        """Counts a batch."""
+    def add(
+        self,
+        batch: dict[str, Any],
+        troubles: Sequence[Trouble],
+        unsplit: dict[str, int] | None = None,
+    ) -> None:
+        """Counts a batch; `unsplit` are texts with markup that is switched off."""
+        self.columns["unsplit"].update(unsplit or {})
         self.rows += len(next(iter(batch.values()), ()))
         self.columns["status"].update(batch.get("status", ()))
         self.columns["notes"].update(code for codes in batch.get("notes", ()) for code in codes)
@@ -65,7 +72,7 @@ class Counts:
         """Adds the counts of another part, as returned by `as_json`."""
         self.rows += other["rows"]
         for name, counter in self.columns.items():
-            counter.update(other[name])
+            counter.update(other.get(name, {}))
         troubles = [Trouble(*trouble) for trouble in other["troubles"]]
         self.troubles += troubles[: _MOST_TROUBLES - len(self.troubles)]
 

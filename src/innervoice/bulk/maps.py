@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 
+from innervoice.bulk.detection import Detected, detect
 from innervoice.bulk.filtering import Filter
 from innervoice.bulk.history_rules import keep_last, strip, unroll
 from innervoice.bulk.leak import leak
@@ -24,14 +26,35 @@ def split(
     text: str = "text",
     model: str | None = None,
     prefix_open: bool | None = None,
-    markup: Iterable[str] = (),
+    markup: Iterable[str] | None = None,
+    detected: Detected | None = None,
 ) -> Step:
-    """The step that splits a column of texts: adds answer, reasoning, status, notes and markup."""
+    """The step that splits a column of texts: adds answer, reasoning, status, notes and markup.
+
+    Without `markup`, it depends on what the texts have in common: `detected` is the result of `detect` for a sample of them. Without that, the
+    adapters of the engines take the sample themselves, and a batch on its own is its own sample.
+    """
     names = ("answer", "reasoning", "status", "notes", "markup")
+    named = None if markup is None else tuple(markup)
     run = partial(
-        split_batch, text=text, model=model, prefix_open=prefix_open, markup=tuple(markup)
+        split_batch,
+        text=text,
+        model=model,
+        prefix_open=prefix_open,
+        markup=named,
+        detected=detected,
     )
-    return Step("split", run, {name: COLUMNS[name] for name in names})
+    adds = {name: COLUMNS[name] for name in names}
+    if named is not None or detected is not None:
+        return Step("split", run, adds)
+    detects = partial(_detecting, text=text, model=model, prefix_open=prefix_open)
+    return Step("split", run, adds, detects)
+
+
+def _detecting(
+    sample: Callable[[str], list[Any]], *, text: str, model: str | None, prefix_open: bool | None
+) -> Step:
+    return split(text, model, prefix_open, detected=detect(sample(text)))
 
 
 MAPS: dict[str, Callable[..., Step]] = {

@@ -7,16 +7,21 @@ from typing import Any
 import daft
 import pyarrow as pa
 
-from innervoice.bulk.schema import Step
-from innervoice.bulk.tables import mapped_schema, mapped_table
+from innervoice.bulk.schema import Step, prepared
+from innervoice.bulk.tables import mapped_schema, mapped_table, sampled
 
 __all__ = ["mapped"]
 
 _ROW = "_row"
+_MOST = 100_000
+"""How many rows of a frame are looked at for a sample."""
 
 
 def mapped(frame: Any, *steps: Step) -> Any:
     """The data frame with the columns that the steps add."""
+    steps = prepared(
+        steps, lambda name: sampled(frame.select(name).limit(_MOST).to_arrow().column(name))
+    )
     before = frame.schema().to_pyarrow_schema()
     names = [name for step in steps for name in step.adds]
     after = mapped_schema(before, steps)

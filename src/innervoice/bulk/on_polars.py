@@ -8,8 +8,9 @@ from typing import Any
 import polars as pl
 
 from innervoice.bulk.arrow import arrow_type, split_arrow
-from innervoice.bulk.schema import COLUMNS, Step
-from innervoice.bulk.tables import mapped_schema, mapped_table
+from innervoice.bulk.detection import Detected
+from innervoice.bulk.schema import COLUMNS, Step, prepared
+from innervoice.bulk.tables import mapped_schema, mapped_table, sampled
 
 __all__ = ["Expressions", "Frames", "LazyFrames"]
 
@@ -27,20 +28,24 @@ class Expressions:
         self,
         model: str | None = None,
         prefix_open: bool | None = None,
-        markup: Iterable[str] = (),
+        markup: Iterable[str] | None = None,
+        detected: Detected | None = None,
     ) -> pl.Expr:
-        """Splits texts: a struct of answer, reasoning, status, notes and markup; the hints are those of `innervoice.split`."""
+        """Splits texts: a struct of answer, reasoning, status, notes and markup; the hints are those of `innervoice.bulk.maps.split`."""
         hints: dict[str, Any] = {
             "model": model,
             "prefix_open": prefix_open,
-            "markup": tuple(markup),
+            "markup": None if markup is None else tuple(markup),
+            "detected": detected,
         }
+        # What the texts have in common is known only to the whole column.
+        is_elementwise = markup is not None or detected is not None
         kind = pl.Struct({name: _polars_type(COLUMNS[name].type) for name in _SPLIT})
 
         def run(series: pl.Series) -> pl.Series:
             return pl.Series(series.name, split_arrow(series.to_arrow(), **hints), dtype=kind)
 
-        return self._expression.map_batches(run, return_dtype=kind, is_elementwise=True)
+        return self._expression.map_batches(run, return_dtype=kind, is_elementwise=is_elementwise)
 
 
 @pl.api.register_dataframe_namespace("iv")
@@ -64,11 +69,16 @@ class LazyFrames:
 
     def map(self, *steps: Step) -> pl.LazyFrame:
         """The frame with the columns that the steps add, batch by batch where polars streams."""
+        steps = prepared(steps, self._sample)
         empty = pl.DataFrame(schema=self._frame.collect_schema()).to_arrow()
         schema = pl.from_arrow(mapped_schema(empty.schema, steps).empty_table()).schema
         return self._frame.map_batches(
             lambda frame: _mapped(frame, steps), schema=schema, streamable=True
         )
+
+    def _sample(self, name: str) -> list[Any]:
+        values: Any = self._frame.select(name).collect().to_arrow().column(name)
+        return sampled(values)
 
 
 def _mapped(frame: pl.DataFrame, steps: tuple[Step, ...]) -> pl.DataFrame:

@@ -8,7 +8,8 @@ from importlib import import_module
 from typing import Any
 
 from innervoice.bulk.arrow import mapped as mapped_batch
-from innervoice.bulk.schema import Step
+from innervoice.bulk.layouts import SAMPLE_ROWS
+from innervoice.bulk.schema import Step, prepared
 from innervoice.bulk.tables import mapped_schema
 
 __all__ = ["mapped"]
@@ -16,6 +17,9 @@ __all__ = ["mapped"]
 
 def mapped(frame: Any, *steps: Step) -> Any:
     """The data frame with the columns that the steps add."""
+    steps = prepared(
+        steps, lambda name: [row[0] for row in frame.select(name).limit(SAMPLE_ROWS).collect()]
+    )
     types = import_module("pyspark.sql.pandas.types")
     schema = mapped_schema(types.to_arrow_schema(frame.schema), steps)
     return frame.mapInArrow(partial(_each, steps=steps), types.from_arrow_schema(schema))

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,18 +42,14 @@ __all__ = [
     "parquet_pieces",
     "parquet_tables",
     "pieces_of",
-    "sample_of",
     "schema_in",
     "session_tables",
     "table_of_batch",
     "tables_of",
-    "trouble_in",
 ]
 
 PIECE_BYTES = 64_000_000
 """About how much of a file is one piece, and so one part file."""
-_SAMPLE_TABLES = 8
-"""How many tables a sample has at most, where rows are large."""
 _READ = 1 << 20
 _ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -87,23 +82,6 @@ def tables_of(
     if piece.file.format == "session":
         return session_tables(piece.file)
     return _line_tables(piece, is_sample=is_sample)
-
-
-def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
-    """Rows of the first files, as objects: as many of each as there are files, together `rows`."""
-    sample: list[dict[str, Any]] = []
-    some = files[:8]
-    for number, file in enumerate(some, 1):
-        wanted = rows * number // len(some) - len(sample)
-        objects = (
-            table.row(index)
-            for piece in islice(pieces_of([file]), 1)
-            for table in islice(tables_of(piece, is_sample=True), _SAMPLE_TABLES)
-            for index in range(len(table.numbers))
-            if index not in table.unreadable
-        )
-        sample += islice(objects, wanted)
-    return sample
 
 
 # ---- lines -----------------------------------------------------------------------------------------------
@@ -490,16 +468,6 @@ def as_sessions(files: Sequence[InputFile], *, any_source: bool = False) -> list
     if reader is None or reader.kind == _ANYTHING or (reader.kind in _LINES and not any_source):
         return None
     return [file._replace(format="session") for file in files]
-
-
-def trouble_in(files: Iterable[InputFile]) -> str | None:
-    """Where and why the first row that cannot be read cannot; None if there is none at the beginning of the files."""
-    for file in files:
-        for piece in islice(pieces_of([file]), 1):
-            for table in islice(tables_of(piece, is_sample=True), 1):
-                for index, why in table.unreadable.items():
-                    return f"{table.place(index)}: {why}"
-    return None
 
 
 def _is_local(file: InputFile) -> bool:

@@ -6,6 +6,7 @@ cannot be read, or has no answer where one was expected, becomes a row with the 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,8 @@ from innervoice.bulk.answers import (
     with_earlier_turns,
     with_whole_prompts,
 )
-from innervoice.bulk.fast_split import SplitText, TextSplitter, status_of
+from innervoice.bulk.detection import Detected, FileSplitter
+from innervoice.bulk.fast_split import SplitText, status_of
 from innervoice.bulk.layouts import Layout, ReadOptions
 from innervoice.bulk.manifest import Trouble
 from innervoice.bulk.prompts import calls_text
@@ -60,10 +62,17 @@ def kept_names(columns: Sequence[str], layout: Layout, options: ReadOptions) -> 
 class RowReader:
     """Reads tables of one layout."""
 
-    def __init__(self, layout: Layout, options: ReadOptions, markup: tuple[str, ...]) -> None:
+    def __init__(
+        self, layout: Layout, options: ReadOptions, detected: Detected, *, searches: bool = True
+    ) -> None:
         self._layout = layout
         self._options = options
-        self._splitter = TextSplitter(options.model, options.prefix_open, markup)
+        self._splitter = FileSplitter(
+            options.model,
+            options.prefix_open,
+            detected,
+            searches=searches and options.markup is None,
+        )
         self._columns = schema_columns(options)
         self._troubles: list[Trouble] = []
 
@@ -71,6 +80,11 @@ class RowReader:
         """The rows that could not be read since the last call, the first of them."""
         troubles, self._troubles = self._troubles, []
         return troubles
+
+    def take_unsplit(self) -> dict[str, int]:
+        """How many texts since the last call have markup that is switched off, by its name."""
+        unsplit, self._splitter.unsplit = self._splitter.unsplit, Counter()
+        return unsplit
 
     def batch(self, table: Table) -> Batch:
         """The rows of a table in the schema, with the columns that are passed on."""

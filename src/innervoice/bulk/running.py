@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from innervoice.bulk import manifest as records
-from innervoice.bulk.fast_split import TextSplitter
+from innervoice.bulk.detection import Detected, splitter_of
 from innervoice.bulk.files import STANDARD_INPUT, with_arrow
-from innervoice.bulk.finding import Finding, find
+from innervoice.bulk.finding import Finding, find, sample_of
 from innervoice.bulk.layouts import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.manifest import Counts
 from innervoice.bulk.output import Output, check_apart
-from innervoice.bulk.reading import PIECE_BYTES, pieces_of, sample_of, schema_in, tables_of
+from innervoice.bulk.reading import PIECE_BYTES, pieces_of, schema_in, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
 from innervoice.bulk.table import Piece
@@ -159,6 +159,7 @@ def _plan(
             name: getattr(finding.layout, name) for name in finding.layout.__struct_fields__
         },
         "markup": list(finding.markup.rows),
+        "begins_inside": finding.begins_inside,
         "steps": steps,
         "settings": settings,
         "format": place.ending,
@@ -192,7 +193,7 @@ def _missing(
 
 def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str, Any]:
     """Reads a piece and writes its part; returns the files and the counts."""
-    reader = RowReader(job.finding.layout, job.options, tuple(job.finding.markup.rows))
+    reader = RowReader(job.finding.layout, job.options, job.finding.detected)
     needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.passed_on]
     if job.finding.layout.kind in ("answers", "sessions"):
         needed = None
@@ -203,7 +204,7 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
             batch = reader.batch(table)
             for step in job.steps:
                 batch = step.run(batch)
-            counts.add(batch, reader.take_troubles())
+            counts.add(batch, reader.take_troubles(), reader.take_unsplit())
             divided = job.divide(batch) if job.divide else {"": batch}
             for name, rows in divided.items():
                 if name not in files:
@@ -454,7 +455,7 @@ def read(
     """The rows of files, split, in batches of the schema; `finding` is the result of `find`, if it was already called."""
     options = options or ReadOptions()
     finding = finding or find(paths, options)
-    reader = RowReader(finding.layout, options, tuple(finding.markup.rows))
+    reader = RowReader(finding.layout, options, finding.detected)
     for piece in pieces_of(finding.files):
         for table in tables_of(piece):
             yield reader.batch(table)
@@ -477,11 +478,16 @@ def split_batch(
     text: str = "text",
     model: str | None = None,
     prefix_open: bool | None = None,
-    markup: Sequence[str] = (),
+    markup: Sequence[str] | None = None,
+    detected: Detected | None = None,
 ) -> Batch:
-    """A batch of any columns with the column `text` split: adds answer, reasoning, status, notes and markup; null stays null."""
-    splitter = TextSplitter(model, prefix_open, markup)
-    split = [None if value is None else splitter.split(value) for value in batch[text]]
+    """A batch of any columns with the column `text` split: adds answer, reasoning, status, notes and markup; null stays null.
+
+    Without `markup` and `detected`, the texts of this batch decide what they have in common.
+    """
+    values = batch[text]
+    splitter = splitter_of(values, model, prefix_open, markup, detected)
+    split = [None if value is None else splitter.split(value) for value in values]
     return {
         **batch,
         "answer": [one and one.answer for one in split],

@@ -6,12 +6,12 @@ returns one with further columns; it drops no row and changes no row unless it w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.errors import UsageError
 
-__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step", "column", "rows_in"]
+__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step", "column", "prepared", "rows_in"]
 
 Batch: TypeAlias = dict[str, list[Any]]
 REJECTED = "rejected"
@@ -52,6 +52,13 @@ class Step(NamedTuple):
     run: Callable[[Batch], Batch]
     adds: dict[str, Column] = {}  # noqa: RUF012 - never changed
     """The columns that it adds."""
+    detects: Callable[[Callable[[str], list[Any]]], Step] | None = None
+    """For a step that depends on what the whole data has in common: the step for this data. Called with a function that returns a sample of a column."""
+
+
+def prepared(steps: Iterable[Step], sample: Callable[[str], list[Any]]) -> tuple[Step, ...]:
+    """The steps for this data; `sample` returns values of a column, from all over it."""
+    return tuple(step.detects(sample) if step.detects else step for step in steps)
 
 
 # ---- The columns that a step reads: taken from a batch, with an error that names the missing one.

@@ -115,7 +115,7 @@ Examples:
   innervoice bulk split 'hf://datasets/ORG/NAME/**/*.parquet' -o out/
   zcat rows.jsonl.gz | innervoice bulk split - -o -
 
-Columns and markup are detected from 1,000 rows and printed; options override them. A row that cannot be read gets the
+Columns and markup are detected from 1,000 rows of all files and printed; options override them. A row that cannot be read gets the
 status `unreadable`. If a run was interrupted, start it again and it resumes where it stopped.
 """
 
@@ -159,6 +159,11 @@ def _summarize(counts: dict[str, Any], result: Result | None = None) -> None:
     click.echo(f"{counts['rows']:,} rows: {statuses or 'none'}", err=True)
     if result and result.reused:
         click.echo(f"{result.reused:,} parts were already there", err=True)
+    for name, count in counts.get("unsplit", {}).items():
+        click.echo(
+            f"{count:,} texts with the markup {name} were not split: --markup {name} splits them",
+            err=True,
+        )
     for place, why in counts["troubles"][:5]:
         click.echo(visible(f"  {place}: {why}"), err=True)
     if result:

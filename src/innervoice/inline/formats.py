@@ -181,6 +181,13 @@ _ALL = (
         wrappers=("<|begin_of_solution|>", "<|end_of_solution|>"),
     ),
     Format(
+        name="thought_tokens",
+        models="small models tuned on data sets with tokens of their own",
+        source="data set cards on Hugging Face, 2026-11-15",
+        opens=("<|thought_start|>", "<|think_start|>", "<|thinking_start|>", "<|reasoning_start|>"),
+        closes=("<|thought_end|>", "<|think_end|>", "<|thinking_end|>", "<|reasoning_end|>"),
+    ),
+    Format(
         name="cohere",
         models="Command A reasoning, Command A+",
         source="vllm, sglang",

@@ -11,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from innervoice.bulk.detection import Detected
 from innervoice.bulk.history_rules import Turn, by_rule, conversation_of
 from innervoice.bulk.kinds import find_layout
 from innervoice.bulk.layouts import ReadOptions
@@ -57,7 +58,9 @@ def read_back(recipe: Recipe, examples: Sequence[dict[str, Any]]) -> list[tuple[
     """The conversation that the reader finds in each example."""
     options = read_options(recipe)
     rows = [_flat(example) if recipe.form == "verl" else example for example in examples]
-    reader = RowReader(find_layout(rows, options), options, options.markup or ())
+    reader = RowReader(
+        find_layout(rows, options), options, Detected(options.markup or ()), searches=False
+    )
     batch = reader.batch(Table.of_rows("examples", rows))
     last = [index for index in range(rows_in(batch)) if batch["last"][index]]
     return [conversation_of(batch, index) for index in last]
