@@ -237,3 +237,48 @@ def test_a_step_that_fails_leaves_no_half_file(source, tmp_path):
         bulk.run(source, tmp_path / "out", steps=[bulk.Step("fails", fails)])
 
     assert ["plan.json"] == [path.name for path in (tmp_path / "out").rglob("*") if path.is_file()]
+
+
+def split_by_command(*arguments):
+    from click.testing import CliRunner
+
+    from innervoice.cli.commands import innervoice
+
+    return CliRunner().invoke(innervoice, ["bulk", *map(str, arguments)])
+
+
+def test_an_edit_of_the_same_length_in_the_middle_is_another_input(tmp_path):
+    """6 MB, so that neither the beginning nor the end has changed; the time of the file is put back."""
+    path, output = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    line = json.dumps({"prompt": "?", "response": "<think>one</think>" + "a" * 1_000}) + "\n"
+    path.write_text(line * 6_000)
+    assert 0 == split_by_command("split", path, "-o", output, "-j", 1).exit_code
+    before = path.stat()
+    with path.open("r+b") as stream:
+        stream.seek(len(line) * 3_000 + line.index("one"))
+        stream.write(b"two")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    again = split_by_command("split", path, "-o", output, "-j", 1)
+
+    assert 2 == again.exit_code
+    assert "a run with other files or options" in again.output
+    replaced = split_by_command("split", path, "-o", output, "-j", 1, "--overwrite")
+    assert 0 == replaced.exit_code
+    assert "two" == json.loads(output.read_text().splitlines()[3_000])["reasoning"]
+    assert 0 == split_by_command("split", path, "-o", output, "-j", 1).exit_code
+
+
+def test_another_file_of_requests_is_another_input(tmp_path):
+    asked, answered = tmp_path / "in.jsonl", tmp_path / "answers.jsonl"
+    request = {"custom_id": "a", "body": {"messages": [{"role": "user", "content": "Q1"}]}}
+    message = {"role": "assistant", "content": "<think>R</think>A"}
+    body = {"choices": [{"message": message, "finish_reason": "stop"}]}
+    asked.write_text(json.dumps(request) + "\n")
+    answered.write_text(
+        json.dumps({"custom_id": "a", "response": {"status_code": 200, "body": body}}) + "\n"
+    )
+    command = ["convert", answered, "-o", tmp_path / "out.jsonl", "--to", "trl", "--requests", asked, "-j", 1]  # fmt: skip
+    assert 0 == split_by_command(*command).exit_code
+    asked.write_text(asked.read_text().replace("Q1", "Q2"))
+
+    assert "other files or options" in split_by_command(*command).output

@@ -25,6 +25,7 @@ __all__ = [
     "input_files",
     "is_address",
     "open_file",
+    "remote_version",
     "standard_input",
     "with_arrow",
 ]
@@ -149,6 +150,12 @@ def _fsspec() -> Any:
         raise UsageError(
             "a URL such as s3:// or hf:// needs fsspec and the package for its storage: pip install fsspec s3fs"
         ) from None
+
+
+def remote_version(address: str) -> str:
+    """What changes if the content at a URL does, as its storage says."""
+    fs, path = _fsspec().core.url_to_fs(address)
+    return str(fs.ukey(path))
 
 
 def is_address(path: str) -> bool:

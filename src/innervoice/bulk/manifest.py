@@ -10,7 +10,13 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any, NamedTuple
 
-from innervoice.bulk.files import STANDARD_INPUT, InputFile, open_file
+from innervoice.bulk.files import (
+    STANDARD_INPUT,
+    InputFile,
+    is_address,
+    open_file,
+    remote_version,
+)
 from innervoice.canon.jsontext import dump_json, load_json
 
 __all__ = [
@@ -28,7 +34,6 @@ __all__ = [
     "versions",
 ]
 
-_ENDS = 65_536
 _MOST_TROUBLES = 20
 _MEMBERS = {"versions", "plan", "inputs", "counts", "parts"}
 
@@ -110,15 +115,15 @@ def versions() -> dict[str, str]:
 
 
 def fingerprint(file: InputFile) -> dict[str, Any]:
-    """A file by its size and the digest of its beginning and end: reading all of it would take as long as the run."""
+    """A file by its size and the digest of its content, all of it; a remote one by what its storage says about its version."""
     facts: dict[str, Any] = {"path": file.path, "size": file.size}
     if file.path == STANDARD_INPUT:
         return {**facts, "run": token_hex(8)}  # never the same as another
+    if is_address(file.path):
+        return {**facts, "version": remote_version(file.path)}
     with open_file(file._replace(compression=None)) as stream:
-        digest = hashlib.sha256(stream.read(_ENDS))
-        stream.seek(max((file.size or 0) - _ENDS, 0))
-        digest.update(stream.read(_ENDS))
-    return {**facts, "ends": digest.hexdigest()}
+        digest = hashlib.file_digest(stream, "blake2b")  # type: ignore[arg-type] # any binary file
+    return {**facts, "content": digest.hexdigest()[:64]}
 
 
 def plan_digest(plan: dict[str, Any]) -> str:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from innervoice.bulk import manifest as records
 from innervoice.bulk.detection import Detected, splitter_of
-from innervoice.bulk.files import STANDARD_INPUT, with_arrow
+from innervoice.bulk.files import STANDARD_INPUT, InputFile, with_arrow
 from innervoice.bulk.finding import Finding, find, sample_of
 from innervoice.bulk.layouts import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.manifest import Counts
@@ -115,7 +115,7 @@ def run(
         options,
         [*names, *([form.name] if form else [])],
         place,
-        {**(settings or {}), "piece_bytes": piece_bytes},
+        {**(settings or {}), "piece_bytes": piece_bytes, "reads": _versions(reads)},
     )
     digest = records.plan_digest(plan)
     place, complete = place.begin(digest, overwrite=overwrite)
@@ -132,6 +132,12 @@ def run(
     reused = sum(part.pop("reused", False) for part in parts.values())
     _complete(place, {"plan": digest, **plan}, [parts[number] for number in sorted(parts)])
     return Result(records.load(place.manifest), place.manifest, reused)
+
+
+def _versions(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str, Any]]:
+    """The fingerprints of other files that the result depends on."""
+    files = (InputFile(os.fspath(path), "jsonl") for path in paths if Path(path).is_file())
+    return [records.fingerprint(file) for file in files]
 
 
 def _complete(place: Output, plan: dict[str, Any], parts: list[dict[str, Any]]) -> None:
