@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any
 
@@ -48,10 +50,11 @@ def schema_of(columns: Mapping[str, Column], others: Mapping[str, Any] | None = 
     return arrow.schema([*fields, *(others or {}).items()])
 
 
-def record_batch_of(batch: Batch, schema: Any) -> Any:
-    """The record batch of a batch; a value that does not fit its type becomes its JSON in a column of strings, or else null."""
+def record_batch_of(batch: Batch, schema: Any, lost: Counter[str] | None = None) -> Any:
+    """The record batch of a batch; a value that does not fit its type becomes its JSON in a column of strings, or else null, which `lost` counts by column."""
     arrow = with_arrow("a record batch")
-    arrays = [_array(batch.get(field.name), field.type, _length(batch), arrow) for field in schema]
+    lost = Counter() if lost is None else lost
+    arrays = [_array(batch.get(field.name), field, _length(batch), lost) for field in schema]
     return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -116,15 +119,30 @@ def _length(batch: Batch) -> int:
     return len(next(iter(batch.values()), ()))
 
 
-def _array(column: Any, kind: Any, length: int, arrow: Any) -> Any:
+def _array(column: Any, field: Any, length: int, lost: Counter[str]) -> Any:
+    arrow = with_arrow("a record batch")
+    kind = field.type
     if column is None:
         return arrow.nulls(length, kind)
     if isinstance(column, LazyColumn):
-        return column.array if column.array.type == kind else column.array.cast(kind)
+        if column.array.type == kind:
+            return column.array
+        is_text = arrow.types.is_string(kind) or arrow.types.is_binary(kind)
+        with suppress(arrow.ArrowException):
+            # A number as text is its JSON, as for rows of JSON.
+            if not is_text or "string" in str(column.array.type):
+                return column.array.cast(kind)
+        column = column.values
     try:
         return arrow.array(column, kind)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError, OverflowError):
-        return arrow.array([_fitted(value, kind, arrow) for value in column], kind)
+    except (arrow.ArrowException, TypeError, UnicodeEncodeError, OverflowError):
+        fitted = [_fitted(value, kind, arrow) for value in column]
+        missing = sum(
+            one is None and value is not None for one, value in zip(fitted, column, strict=True)
+        )
+        if missing:
+            lost[field.name] += missing
+        return arrow.array(fitted, kind)
 
 
 def _fitted(value: Any, kind: Any, arrow: Any) -> Any:
@@ -134,7 +152,7 @@ def _fitted(value: Any, kind: Any, arrow: Any) -> Any:
         return value if isinstance(value, str) else dump_json(value).decode()
     try:
         arrow.array([value], kind)
-    except (arrow.ArrowInvalid, arrow.ArrowTypeError, UnicodeEncodeError, OverflowError):
+    except (arrow.ArrowException, TypeError, UnicodeEncodeError, OverflowError):
         return None
     return value
 

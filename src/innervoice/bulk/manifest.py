@@ -56,6 +56,7 @@ class Counts:
             "notes": Counter(),
             "markup": Counter(),
             "unsplit": Counter(),
+            "lost": Counter(),
         }
         self.troubles: list[Trouble] = []
 

@@ -56,7 +56,13 @@ def kept_names(columns: Sequence[str], layout: Layout, options: ReadOptions) -> 
         ]
     else:
         chosen = [name for name in columns if name in options.keep]
-    return {name: f"row_{name}" if name in COLUMNS else name for name in chosen}
+    names: dict[str, str] = {}
+    for name in chosen:
+        new = name
+        while new in COLUMNS or (new != name and new in columns):
+            new = f"row_{new}"
+        names[name] = new
+    return names
 
 
 class RowReader:

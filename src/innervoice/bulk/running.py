@@ -223,6 +223,8 @@ def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str
         for file in files.values():
             file.discard()
         raise
+    for file in files.values():
+        counts.columns["lost"].update(file.lost)
     listed = {
         name: {"name": job.output.part_path(name, number).name, **written._asdict()}
         for name, written in finished.items()
@@ -254,16 +256,16 @@ def _open(job: Job, name: str, number: int) -> PartFile:
 def kept_types(finding: Finding) -> dict[str, Any]:
     """The type of each column that is passed on, by its new name.
 
-    A JSON column with values of several types, or with objects, becomes a column of JSON text.
+    A column with values of several types, in JSON or in different files, or with objects in JSON, becomes a column of JSON text.
     """
     arrow = with_arrow("a file with a schema")
-    schema = schema_in(finding.files[0])
-    if schema is not None:
-        return {
-            new: schema.field(old).type
+    schemas = [schema_in(file) for file in finding.files]
+    if all(schema is not None for schema in schemas):
+        types = {
+            new: [schema.field(old).type for schema in schemas if old in schema.names]
             for old, new in finding.passed_on.items()
-            if old in schema.names
         }
+        return {name: _widened(kinds, arrow) for name, kinds in types.items() if kinds}
     sample = sample_of(finding.files, SAMPLE_ROWS)
     values = {
         new: [row.get(old) for row in sample if row.get(old) is not None]
@@ -272,12 +274,28 @@ def kept_types(finding: Finding) -> dict[str, Any]:
     return {name: _type(samples, arrow) for name, samples in values.items()}
 
 
+def _widened(kinds: list[Any], arrow: Any) -> Any:
+    """A type for the values of all these types."""
+    kinds = [kind for kind in dict.fromkeys(kinds) if not arrow.types.is_null(kind)] or kinds[:1]
+    if len(kinds) == 1:
+        return kinds[0]
+    if all(map(arrow.types.is_signed_integer, kinds)):
+        return arrow.int64()
+    return arrow.float64() if all(map(arrow.types.is_floating, kinds)) else arrow.string()
+
+
 def _type(values: list[Any], arrow: Any) -> Any:
+    if any(type(value) is int and abs(value) >= _LARGE for value in values):
+        return arrow.string()
     kinds = {type(value) for value in values}
     for fitting, name in ((({bool}), "bool"), ({int}, "int64"), ({int, float}, "double")):
         if kinds and kinds <= fitting:
             return arrow.type_for_alias(name)
     return arrow.string()
+
+
+_LARGE = 1 << 53
+"""From here on, a whole number may not be exact as a double."""
 
 
 # ---- A pool of processes that are started anew, each with the job; they report rows and bytes while they work.

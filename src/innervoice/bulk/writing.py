@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import os
 import shutil
+from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
@@ -57,8 +58,10 @@ class PartFile:
         self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         self._file = _HashedFile(self._temporary.open("wb"))
         self._rows = 0
+        self.lost: Counter[str] = Counter()
+        """Values that no type of their column can hold, by its name."""
         try:
-            self._writer: _Writer = _writer(ending, self._file, schema)
+            self._writer: _Writer = _writer(ending, self._file, schema, self.lost)
         except BaseException:
             self.discard()
             raise
@@ -164,11 +167,11 @@ class _HashedFile:
         return False
 
 
-def _writer(ending: str, file: _HashedFile, schema: Any) -> _Writer:
+def _writer(ending: str, file: _HashedFile, schema: Any, lost: Counter[str]) -> _Writer:
     if ending == ".parquet":
-        return _ParquetWriter(file, schema)
+        return _ParquetWriter(file, schema, lost)
     if ending == ".arrow":
-        return _ArrowWriter(file, schema)
+        return _ArrowWriter(file, schema, lost)
     return _LinesWriter(file, ending)
 
 
@@ -206,7 +209,8 @@ def _zstd_stream(file: _HashedFile) -> Any:
 class _ParquetWriter:
     """Row groups of about the same size, whatever the sizes of the batches."""
 
-    def __init__(self, file: _HashedFile, schema: Any) -> None:
+    def __init__(self, file: _HashedFile, schema: Any, lost: Counter[str]) -> None:
+        self._lost = lost
         self._arrow = with_arrow("writing Parquet")
         parquet = import_module("pyarrow.parquet")
         self._schema = schema
@@ -217,7 +221,7 @@ class _ParquetWriter:
         self._size = 0
 
     def write(self, batch: Batch) -> None:
-        record_batch = record_batch_of(batch, self._schema)
+        record_batch = record_batch_of(batch, self._schema, self._lost)
         self._held.append(record_batch)
         self._size += record_batch.nbytes
         if self._size >= _GROUP_BYTES:
@@ -236,7 +240,8 @@ class _ParquetWriter:
 
 
 class _ArrowWriter:
-    def __init__(self, file: _HashedFile, schema: Any) -> None:
+    def __init__(self, file: _HashedFile, schema: Any, lost: Counter[str]) -> None:
+        self._lost = lost
         arrow = with_arrow("writing Arrow")
         self._schema = schema
         self._writer = import_module("pyarrow.ipc").new_file(
@@ -244,7 +249,7 @@ class _ArrowWriter:
         )
 
     def write(self, batch: Batch) -> None:
-        self._writer.write_batch(record_batch_of(batch, self._schema))
+        self._writer.write_batch(record_batch_of(batch, self._schema, self._lost))
 
     def close(self) -> None:
         self._writer.close()

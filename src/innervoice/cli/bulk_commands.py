@@ -164,6 +164,13 @@ def _summarize(counts: dict[str, Any], result: Result | None = None) -> None:
             f"{count:,} texts with the markup {name} were not split: --markup {name} splits them",
             err=True,
         )
+    for name, count in counts.get("lost", {}).items():
+        click.echo(
+            visible(
+                f"{count:,} values of the column {name} do not fit its type and are null: write .jsonl to keep them, or leave it out with --keep"
+            ),
+            err=True,
+        )
     for place, why in counts["troubles"][:5]:
         click.echo(visible(f"  {place}: {why}"), err=True)
     if result:

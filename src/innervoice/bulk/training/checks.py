@@ -45,7 +45,7 @@ _OPTIONS: dict[FormName, ReadOptions] = {
 _IN_TAGS: frozenset[FormName] = frozenset(("sharegpt", "text"))
 """Forms with reasoning in tags; the others have only that of earlier turns in tags, or none."""
 
-_WITH_IDS: frozenset[FormName] = frozenset(("messages", "prompt_completion", "json"))
+_WITH_IDS: frozenset[FormName] = frozenset(("messages", "prompt_completion", "json", "verl"))
 _WITH_CALLS: frozenset[FormName] = _WITH_IDS | {"sharegpt"}
 
 
@@ -83,10 +83,7 @@ def unlike(recipe: Recipe, batch: Batch) -> list[str | None]:
 def _as_written(turns: Sequence[Turn], recipe: Recipe) -> list[Turn]:
     """The conversation, without what the form cannot represent."""
     if recipe.form == "verl":
-        return [
-            turn if turn is turns[-1] else turn._replace(reasoning=None, calls=(), call_id=None)
-            for turn in turns
-        ]
+        return [turn if turn is turns[-1] else turn._replace(reasoning=None) for turn in turns]
     family = family_of(recipe.family)
     if recipe.form in ("messages", "prompt_completion") and family.one_call:
         return [_joined(turn) if turn.calls and turn.reasoning else turn for turn in turns]
@@ -110,7 +107,8 @@ def _difference(expected: Sequence[Turn], example: Sequence[Turn], recipe: Recip
     for index, (one, other) in enumerate(zip(expected, example, strict=True)):
         in_tags = recipe.form in _IN_TAGS or (recipe.form == "columns" and index != last)
         place = "the answer" if index == last else f"message {index}"
-        if one.calls and recipe.form not in _WITH_CALLS:
+        is_verl_answer = recipe.form == "verl" and index == last
+        if one.calls and (recipe.form not in _WITH_CALLS or is_verl_answer):
             return f"has no place for the tool calls of {place}"
         mine, read = (_compared(turn, recipe.form, in_tags=in_tags) for turn in (one, other))
         differing = [what for what in mine if mine[what] != read[what]]

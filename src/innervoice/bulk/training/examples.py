@@ -391,16 +391,22 @@ def _canonical(turn: Turn) -> Message:
 
 
 def _verl(turns: Sequence[Turn], extras: Extras, writing: Writing) -> dict[str, Any]:
-    del writing
     last = turns[-1]
     right = extras.reference or final_answer(last.content) or last.content
     return {
         "data_source": extras.source,
-        "prompt": [{"role": turn.role, "content": turn.content} for turn in turns[:-1]],
+        "prompt": [_asked(turn, writing.family) for turn in turns[:-1]],
         "ability": "reasoning",
         "reward_model": {"style": "rule", "ground_truth": right},
         "extra_info": {"index": extras.id, "answer": last.content, "reasoning": last.reasoning},
     }
+
+
+def _asked(turn: Turn, family: Family) -> dict[str, Any]:
+    """A message of a prompt, with its tool calls, or the id of the call that it answers."""
+    calls = {"tool_calls": [_call(call, family) for call in turn.calls]} if turn.calls else {}
+    answered = {"tool_call_id": turn.call_id} if turn.call_id is not None else {}
+    return {"role": turn.role, "content": turn.content, **calls, **answered}
 
 
 def _tools(extras: Extras) -> dict[str, Any]:
@@ -452,7 +458,7 @@ _COLUMNS: dict[FormName, dict[str, str]] = {
     "json": {"id": "string", "messages": "string"},
     "verl": {
         "data_source": "string",
-        "prompt": _PLAIN,
+        "prompt": f"list<struct<role: string, content: string, tool_calls: list<{_CALL}>, tool_call_id: string>>",
         "ability": "string",
         "reward_model": "struct<style: string, ground_truth: string>",
         "extra_info": "struct<index: string, answer: string, reasoning: string>",
