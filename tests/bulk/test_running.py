@@ -282,3 +282,45 @@ def test_another_file_of_requests_is_another_input(tmp_path):
     asked.write_text(asked.read_text().replace("Q1", "Q2"))
 
     assert "other files or options" in split_by_command(*command).output
+
+
+def begun(source, output, processes):
+    """A run in another process, with its first parts written."""
+    command = [sys.executable, PROGRAM, source, output, processes]
+    process = subprocess.Popen(list(map(str, command)), start_new_session=True)
+    while len(list(output.glob("part-*"))) < 2:
+        assert process.poll() is None, "it ended too early"
+        time.sleep(0.02)
+    return process
+
+
+def group_of(process):
+    """The processes of a group that have not ended."""
+    states = (path.read_text().rpartition(")")[2].split() for path in Path("/proc").glob("[0-9]*/stat"))  # fmt: skip
+    return sum(fields[2] == str(process.pid) and fields[0] != "Z" for fields in states)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_the_processes_of_a_run_that_was_killed_end(source, tmp_path):
+    process = begun(source, tmp_path / "out", 2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    for _ in range(500):
+        if not group_of(process):
+            break
+        time.sleep(0.02)
+
+    assert 0 == group_of(process)
+
+
+def test_a_second_run_into_the_same_output_is_refused(source, tmp_path):
+    pytest.importorskip("fcntl")
+    process = begun(source, tmp_path / "out", 1)
+    try:
+        with pytest.raises(UsageError, match="another run is writing to"):
+            bulk.run(source, tmp_path / "out", steps=[STEP], piece_bytes=4_000)
+        with pytest.raises(UsageError, match="another run is writing to"):
+            bulk.run(source, tmp_path / "out", piece_bytes=4_000, overwrite=True)
+    finally:
+        assert 0 == process.wait(60)
+    assert 900 == bulk.run(source, tmp_path / "out", steps=[STEP], piece_bytes=4_000).manifest["counts"]["rows"]  # fmt: skip

@@ -38,6 +38,7 @@ __all__ = [
     "parked_path",
     "recover",
     "swap",
+    "unlock",
 ]
 
 _ENDINGS = {
@@ -51,6 +52,7 @@ _ENDINGS = {
 _STATE = ".parts"
 _JOINED = ".joined"
 _PLAN = "plan.json"
+_LOCK = "lock"
 _MANIFEST = "manifest.json"
 
 
@@ -169,6 +171,8 @@ class Output(NamedTuple):
         if manifest and overwrite and self.is_folder:
             place = self._replacing()
             begun = _plan_in(place.folder)
+        if begun is not None:
+            _lock(place.folder)
         if begun not in (None, digest):
             remove_run(place.folder, self.ending)
         place.folder.mkdir(parents=True, exist_ok=True)
@@ -177,6 +181,7 @@ class Output(NamedTuple):
         (place.folder / _STATE).mkdir(exist_ok=True)
         replaces = {"replaces": manifest["plan"]} if manifest and place.replaces else {}
         records.save(place.folder / _STATE / _PLAN, {"plan": digest, **replaces})
+        _lock(place.folder)  # after the plan, without which a folder is not known to be ours
         return place, None
 
     def _check_owner(self, manifest: dict[str, Any] | None, begun: str | None) -> None:
@@ -312,6 +317,35 @@ class Output(NamedTuple):
             old = new
         if old is not None and _plan_in(self.folder) == old["plan"] and self._is_whole(old):
             remove_run(self.folder, self.ending)
+
+
+_locks: dict[Path, Any] = {}
+
+
+def _lock(folder: Path) -> None:
+    """Keeps other runs out of a folder of parts as long as this process is in it; raises `UsageError` if one is in it now."""
+    try:
+        locking = import_module("fcntl")
+    except ModuleNotFoundError:
+        return  # Windows refuses to replace files that are open
+    unlock(folder)
+    stream = (folder / _STATE / _LOCK).open("ab")
+    try:
+        locking.flock(stream, locking.LOCK_EX | locking.LOCK_NB)
+    except BlockingIOError:
+        stream.close()
+        raise UsageError(
+            f"another run is writing to {folder}; wait for it to end, or choose another path"
+        ) from None
+    _locks[folder] = stream
+
+
+def unlock(folder: Path) -> None:
+    """Lets other runs into a folder of parts."""
+    stream = _locks.pop(folder, None)
+    if stream is not None:
+        (folder / _STATE / _LOCK).unlink(missing_ok=True)
+        stream.close()
 
 
 # ---- what a run leaves behind ------------------------------------------------------------------------

@@ -9,10 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import wait as wait_for
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
@@ -22,7 +24,7 @@ from innervoice.bulk.files import STANDARD_INPUT, InputFile, with_arrow
 from innervoice.bulk.finding import Finding, find, sample_of
 from innervoice.bulk.layouts import SAMPLE_ROWS, ReadOptions
 from innervoice.bulk.manifest import Counts
-from innervoice.bulk.output import Output, check_apart
+from innervoice.bulk.output import Output, check_apart, unlock
 from innervoice.bulk.reading import PIECE_BYTES, pieces_of, schema_in, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
@@ -127,10 +129,13 @@ def run(
     parts: dict[int, dict[str, Any]] = {}
     work = _missing(pieces_of(finding.files, piece_bytes), place, parts, progress)
     reports: Iterator[dict[str, Any]] = in_processes(run_piece, job, work, processes, progress)
-    for part in reports:
-        parts[part["number"]] = part
-    reused = sum(part.pop("reused", False) for part in parts.values())
-    _complete(place, {"plan": digest, **plan}, [parts[number] for number in sorted(parts)])
+    try:
+        for part in reports:
+            parts[part["number"]] = part
+        reused = sum(part.pop("reused", False) for part in parts.values())
+        _complete(place, {"plan": digest, **plan}, [parts[number] for number in sorted(parts)])
+    finally:
+        unlock(place.folder)
     return Result(records.load(place.manifest), place.manifest, reused)
 
 
@@ -346,7 +351,16 @@ _of_process: dict[str, Any] = {}
 
 
 def _set_up(work: Callable[..., Any], job: Any, numbers: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _of_process.update(work=work, job=job, reports=Reports(numbers))
+
+
+def _end_with_parent() -> None:
+    """Ends this process when its parent has ended: one that was killed cannot say so, and the queue would wait forever."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        wait_for([parent.sentinel])
+        os._exit(1)
 
 
 def _do(number: int, piece: Piece) -> Any:
