@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, RequestFields, Tool, check_base_url
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import dialect_at, host_of
@@ -93,6 +94,10 @@ class Settings:
         self._timeout = limits["timeout"]
         self._connect_timeout = limits["connect_timeout"]
         self._idle_timeout = limits["idle_timeout"]
+        self._show = options.get("show", "auto")
+        if self._show not in ("auto", None):
+            raise UsageError(f"show must be 'auto' or None, not {self._show!r}")
+        self._refused_to_show: set[str] = set()
         self._scope = options.get("scope")
         self._inline = inline
         self._base_url = base_url
@@ -130,6 +135,7 @@ class Settings:
                 "dialect": options.get("dialect") or (None if host else DEFAULT),
             },
         )
+        request = self._with_show(request)
         answer_type = None if schema is None else AnswerType.of(schema)
         if answer_type is not None:
             request = structured(request, answer_type)
@@ -143,7 +149,23 @@ class Settings:
             deadline=self._deadline(own_options, stream=request.stream),
             inline=self._inline,
             answer_type=answer_type,
+            on_hidden=lambda: self._refused_to_show.add(provider),
         )
+
+    def _with_show(self, request: Request) -> Request:
+        """The request, asking for what the model can show of its reasoning at no price, unless the caller says what is shown.
+
+        Not in the modes in which a request is sent just as it was written, and not after the provider has refused to show anything.
+        """
+        setting = request.reasoning
+        provider = request.model.partition("/")[0]
+        if self._show is None or request.mode != "clamp" or provider in self._refused_to_show:
+            return request
+        if setting is None:
+            return request.replace(reasoning=Reasoning(show=self._show))
+        if setting.show is not None or setting.effort == "none":
+            return request
+        return request.replace(reasoning=setting.replace(show=self._show))
 
     def _headers(self, headers: Mapping[str, str] | None) -> Mapping[str, str]:
         """The headers that the caller adds to one call."""
@@ -312,6 +334,8 @@ class ClientOptions(TypedDict, total=False):
     """How often a request is retried; 2 by default."""
     http: Any
     """A client of httpx2 or httpx to send with, which is not closed here."""
+    show: Literal["auto"] | None
+    """"auto" (the default): what a model can show of its reasoning at no price is asked for; None: what the provider shows by itself."""
     scope: str | None
     """The account that requests are sent from; reasoning that another account sealed is not sent."""
     inline: str | None
