@@ -14,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from innervoice.canon.answer_type import AnswerType, StructuredResponse
 from innervoice.canon.events import Event, Finish, Heartbeat, UsageUpdate
@@ -91,9 +92,12 @@ class Exchange:
         wire: Wire | None = None,
         body: bytes | None = None,
         on_hidden: Callable[[], None] | None = None,
+        names_server: bool = False,
     ) -> None:
         """`wire` is the request if it is already encoded, `body` is sent in place of its own body. `on_hidden` is called if the provider refuses to show its reasoning."""
         self._on_hidden = on_hidden
+        self._names_server = names_server
+        """Whether network errors say which server was called; those of a gateway must not."""
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
@@ -300,7 +304,13 @@ class Exchange:
         return self._with_facts(failure_error(failure, self._secrets), response), transient
 
     def _network_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
-        problem = network_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
+        problem = network_error(
+            error,
+            began=began,
+            deadline=self.deadline,
+            secrets=self._secrets,
+            server=_server_of(self._wire.url) if self._names_server else "",
+        )
         if not isinstance(problem, UsageError):
             problem.with_facts(provider=self._destination.provider)
             # The cause is kept for debugging, unless it shows a key.
@@ -371,6 +381,12 @@ class Exchange:
 
 
 # ---- Checks of an HTTP response and its events, for both clients.
+
+
+def _server_of(url: str) -> str:
+    """The scheme and the host of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
 
 
 def is_uncompressed(answer: Any) -> bool:
