@@ -2,6 +2,8 @@
 
 import json
 import random
+from decimal import Decimal
+from types import ModuleType, SimpleNamespace
 
 HOUR, DAY = 3600, 86_400
 
@@ -91,3 +93,28 @@ def month(now, days=30, seed=7):
                 }
             requests.append(ended(len(requests), round(begun, 3), **facts))
     return log(*requests)
+
+
+PRICES = {
+    "claude-opus-5-5": (5, 25), "claude-haiku-5": (1, 5), "gpt-5.6": (2, 12), "gemini-3.5-flash": (1, 3), "deepseek-v4-pro": (1, 2),
+}  # fmt: skip
+"""Dollars for a million tokens, input and output; made up."""
+
+
+def sample_prices():
+    """A module like genai-prices, with made-up prices for the models of `month`."""
+    module = ModuleType("genai_prices")
+    module.Usage = SimpleNamespace
+
+    def calc_price(usage, *, model_ref, provider_id):
+        if model_ref not in PRICES:
+            raise LookupError(model_ref)
+        dollars = [Decimal(one) / 1_000_000 for one in PRICES[model_ref]]
+        parts = usage.input_tokens * dollars[0], usage.output_tokens * dollars[1]
+        model = SimpleNamespace(id=model_ref)
+        return SimpleNamespace(
+            input_price=parts[0], output_price=parts[1], total_price=sum(parts), model=model
+        )
+
+    module.calc_price = calc_price
+    return module
