@@ -309,6 +309,8 @@ def test_without_a_log_owners_see_what_was_counted_and_others_nothing(tmp_path):
     (counts,) = view["metrics"]["providers"]
 
     assert view["metrics"]["since"] <= report.begun
+    share = round(100 * report.usage.reasoning_tokens / report.usage.output_tokens)
+    assert view["words"] == [f"Thinking was at least {share} % of the output tokens since the start."]  # fmt: skip
     assert counts == {
         "provider": "gemini",
         "requests": 1,

@@ -103,6 +103,7 @@ class _Pages:
         return _file(request.path_params["name"])
 
     async def about(self, _: Request) -> Response:
+        logs = await self._threads.run("list", self._library.request_logs)
         return _json(
             About(
                 version=version("innervoice"),
@@ -111,7 +112,7 @@ class _Pages:
                 target=self._settings.target,
                 is_live=self._settings.is_live and self._library.is_live,
                 is_export=False,
-                has_usage=bool(self._library.request_logs()),
+                has_usage=bool(logs),
             )
         )
 

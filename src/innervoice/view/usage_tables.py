@@ -179,7 +179,7 @@ def usage_view(
         start=query.start * HOUR,
         end=query.end * HOUR,
         step=query.step,
-        words=_words(shown) if shown["requests"] else [],
+        words=_words(shown) if shown["requests"] else _metric_words(metrics),
         notes=_notes(shown, has_prices=has_prices),
         total=shown,
         steps=steps,
@@ -277,6 +277,14 @@ def _words(total: UsageSums) -> list[str]:
     failed = f", {counted(total['errors'], 'error')}" if total["errors"] else ", no error"
     words.append(f"{requests}{failed}{cost}.")
     return words
+
+
+def _metric_words(metrics: MetricTotals | None) -> list[str]:
+    """The same of a process that keeps no log; it does not know which providers count thinking."""
+    providers = metrics["providers"] if metrics else []
+    output, reasoning = (sum(one.get(name, 0) for one in providers) for name in ("output", "reasoning"))  # fmt: skip
+    share = _percent(reasoning, output) if output else ""
+    return [f"Thinking was at least {share} of the output tokens since the start."] if share else []
 
 
 def dollars(amount: float) -> str:

@@ -48,7 +48,7 @@ const CHARTS = [
   {
     title: "Output tokens",
     wide: true,
-    sum: ({ output_tokens: output, reasoning_tokens: thought }) => `${whole(output)}, of which ${whole(thought)} thinking`,
+    sum: ({ output_tokens: output, reasoning_tokens: thought, unsplit_tokens: unsplit }) => whole(output) + (unsplit < output ? `, of which ${whole(thought)} thinking` : ""),
     parts: [
       ["thinking", "part-a", (sums) => sums.reasoning_tokens],
       ["answer", "part-b", (sums) => sums.output_tokens - sums.reasoning_tokens - sums.unsplit_tokens],
@@ -125,7 +125,7 @@ function drawBars(svg, chart, { steps, step }, width) {
     for (const [, kind, value] of chart.parts) {
       const tall = (high * value(sums)) / most;
       bottom -= tall;
-      if (tall > 0) svg.append(draw("rect", { class: kind, x: x + gap / 2, y: bottom, width: Math.min(room - gap, 48), height: tall }));
+      if (tall > 0) svg.append(draw("rect", { class: kind, x: x + gap / 2, y: bottom, width: Math.min(room - gap, 80), height: tall }));
     }
     if (i % every === 0 && x + 44 < width + 12) svg.append(draw("text", { x: x + gap / 2, y: HEIGHT - 3 }, when(sums.at, step)));
     const facts = columnsOf(chart).map(([name, words]) => `${name}: ${words(sums)}`);
@@ -146,6 +146,10 @@ function drawTable(caption, heads, rows) {
 }
 
 function drawChart(chart, data) {
+  if (!chart.parts.some(([, , value]) => data.steps.some(value))) {
+    byId("charts").append(make("figure.nothing", make("h2", chart.title, make("span.sum", chart.sum(data.total)))));
+    return;
+  }
   const legend = chart.parts.filter(([, , value]) => data.steps.some(value)).map(([name, kind]) => {
     const mark = draw("svg", { viewBox: "0 0 10 10", "aria-hidden": "true" }, draw("rect", { class: kind, width: 10, height: 10, rx: 2 }));
     return make("span", mark, name);
@@ -189,7 +193,7 @@ function drawMetrics({ since, providers }) {
   return make(
     "section.names",
     make("h2", `Counted since ${start} UTC`),
-    make("p.small", "This gateway keeps no log of requests, so these are the counts since it started; they are gone when it stops."),
+    make("p.small", "No request is logged now, so these are the counts since the gateway started; they are gone when it stops."),
     rows.length ? drawTable("Counts by provider", ["provider", ...names], rows) : make("p", "No request yet."),
   );
 }
