@@ -128,7 +128,7 @@ def test_a_file_that_grows_is_read_once(tmp_path):
     file.write_bytes(log(ended(1, NOON)) + whole[:-20])
     app = app_for(tmp_path)
     assert usage(app)["total"]["requests"] == 2
-    assert usage(app)["unread"] == 0
+    assert not usage(app)["is_partial"]
 
     with file.open("ab") as written:
         written.write(whole[-20:])
@@ -144,13 +144,13 @@ def test_a_file_that_grows_is_read_once(tmp_path):
 
 
 def test_a_log_that_takes_long_is_read_in_several_answers(tmp_path, monkeypatch):
-    """An answer says how much is left; the CSV waits for all of it."""
+    """An answer says that it is not complete; the CSV waits for all of it."""
     made = [ended(number, NOON) for number in range(1200)]
     (tmp_path / "requests-1.jsonl").write_bytes(log(*made))
     app = app_for(tmp_path)
     monkeypatch.setattr("innervoice.view.app._USAGE_SECONDS", 1e-9)
     seen = usage(app)
-    assert seen["unread"] > 0
+    assert seen["is_partial"]
     assert seen["total"]["requests"] < 1200
     monkeypatch.setattr("innervoice.view.app._USAGE_SECONDS", 0.002)
 

@@ -230,9 +230,9 @@ class _UsagePages:
         query = query_of(dict(request.query_params), time())
 
         def view() -> UsageView:
-            unread = self._index.look(self._library.request_logs(), _USAGE_SECONDS)
+            is_partial = not self._index.look(self._library.request_logs(), _USAGE_SECONDS)
             cells, has_prices = self._index.cells(), self._index.has_prices
-            return usage_view(cells, query, has_prices=has_prices, unread=unread, metrics=self._metrics())  # fmt: skip
+            return usage_view(cells, query, has_prices=has_prices, is_partial=is_partial, metrics=self._metrics())  # fmt: skip
 
         return _json(await self._threads.run("list", view))
 
@@ -241,7 +241,7 @@ class _UsagePages:
 
         def table() -> str:
             # A table must be whole: it has no second page.
-            while self._index.look(self._library.request_logs(), _USAGE_SECONDS):
+            while not self._index.look(self._library.request_logs(), _USAGE_SECONDS):
                 if self._library.is_closed:
                     break
             return usage_csv(self._index.cells(), query, has_prices=self._index.has_prices)

@@ -121,10 +121,10 @@ class UsageIndex:
         self.has_prices = True
         """Whether public prices are installed."""
 
-    def look(self, paths: Iterable[Path], seconds: float) -> int:
-        """Reads what was added to these files, for a limited time; returns how many bytes are left. Files that are not among them are forgotten."""
+    def look(self, paths: Iterable[Path], seconds: float) -> bool:
+        """Reads what was added to these files, for a limited time; returns whether that was all. Files that are not among them are forgotten."""
         deadline = monotonic() + seconds
-        left = 0
+        is_all = True
         with self._looking:
             statuses = {path: status for path in paths if (status := _status(path)) is not None}
             for gone in self._files.keys() - statuses.keys():
@@ -134,8 +134,9 @@ class UsageIndex:
                     self._forget(path)
                 file = self._files.get(path) or self._new_file(path, status)
                 if monotonic() > deadline or not self._read(path, file, deadline):
-                    left += max(0, status.st_size - file.tail.position)
-        return left
+                    # How much is left is not said: it would tell a tenant about others.
+                    is_all = is_all and file.tail.position >= status.st_size
+        return is_all
 
     def cells(self) -> Iterator[tuple[CellKey, Sums]]:
         """What was read so far; a key may come several times, once from each file."""

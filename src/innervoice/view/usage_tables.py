@@ -108,8 +108,8 @@ class UsageView(TypedDict):
     keys: list[UsageName]
     choices: dict[str, list[str]]
     """The names to filter by: those of the period."""
-    unread: int
-    """Bytes of the log that are not read yet: the page asks again."""
+    is_partial: bool
+    """Whether a part of the log is not read yet: the page asks again."""
     metrics: MetricTotals | None
 
 
@@ -155,7 +155,12 @@ Cells: TypeAlias = Iterable[tuple[CellKey, Sums]]
 
 
 def usage_view(
-    cells: Cells, query: UsageQuery, *, has_prices: bool, unread: int, metrics: MetricTotals | None
+    cells: Cells,
+    query: UsageQuery,
+    *,
+    has_prices: bool,
+    is_partial: bool,
+    metrics: MetricTotals | None,
 ) -> UsageView:
     """The sums for a query."""
     inside = [cell for cell in cells if query.start <= cell[0].hour < query.end]
@@ -191,7 +196,7 @@ def usage_view(
             "model": _choices(inside, lambda key: key.model),
             "key": _choices(inside, key_name),
         },
-        unread=unread,
+        is_partial=is_partial,
         metrics=metrics,
     )
 

@@ -228,7 +228,7 @@ function show(data) {
   if (data.metrics) tables.unshift(drawMetrics(data.metrics));
   else if (!data.total.requests) tables.push(drawEmpty());
   byId("tables").replaceChildren(...tables);
-  say(data.unread ? `Reading the log: ${short(data.unread)} bytes are left.` : "");
+  say(data.is_partial ? "The log is still being read: there will be more." : "");
 }
 
 function address(changes) {
@@ -254,7 +254,7 @@ async function load() {
   for (const radio of byId("days").querySelectorAll("input")) radio.checked = radio.value === filters.days;
   const parameters = query();
   byId("csv").href = route("usage.csv", parameters);
-  for (let data; !data || data.unread; ) {
+  for (let data; !data || data.is_partial; ) {
     data = await ask("usage", parameters);
     if (mine !== asked) return;
     show(data);
