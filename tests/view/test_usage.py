@@ -278,6 +278,17 @@ def test_other_files_are_not_counted(tmp_path):
     assert usage(app_for(tmp_path))["total"]["requests"] == 1
 
 
+def test_tables_that_are_cut_say_so_and_the_csv_is_whole(tmp_path):
+    made = [ended(number, NOON, model=f"model-{number}") for number in range(501)]
+    (tmp_path / "requests-1.jsonl").write_bytes(log(*made))
+    app = app_for(tmp_path)
+    view = usage(app)
+
+    assert len(view["models"]) == 500
+    assert view["notes"][-1] == "The tables have the first 500 names, by output tokens; the CSV has all."  # fmt: skip
+    assert len(table(app)) == 501
+
+
 def test_many_names_are_gathered_and_still_counted(tmp_path, monkeypatch):
     monkeypatch.setattr("innervoice.view.usage._MOST_CELLS", 5)
     made = [ended(number, NOON, model=f"made-up-{number}") for number in range(50)]

@@ -185,7 +185,7 @@ def usage_view(
         end=query.end * HOUR,
         step=query.step,
         words=_words(shown) if shown["requests"] else _metric_words(metrics),
-        notes=_notes(shown, has_prices=has_prices),
+        notes=[*_notes(shown, has_prices=has_prices), *_cut_names(kept)],
         total=shown,
         steps=steps,
         models=names(lambda key: key.model),
@@ -322,6 +322,16 @@ def _notes(total: UsageSums, *, has_prices: bool) -> list[str]:
             f"{share} of the output tokens are from answers whose provider does not count thinking; they are not in the share of thinking."
         )
     return notes
+
+
+def _cut_names(cells: Cells) -> list[str]:
+    """What is said if there are too many names for a page."""
+    most = max(
+        len({name_of(key) for key, _ in cells}) for name_of in (lambda key: key.model, key_name)
+    )
+    if most <= _MOST_NAMES:
+        return []
+    return [f"The tables have the first {_MOST_NAMES:,} names, by output tokens; the CSV has all."]
 
 
 # ---- As a table for other programs.

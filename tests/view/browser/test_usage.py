@@ -117,6 +117,23 @@ def test_an_empty_log_says_how_to_get_data(page, show, tmp_path):
     expect(page.locator("figure")).to_have_count(0)
 
 
+def test_counts_of_a_gateway_without_a_log(page, show, tmp_path):
+    (tmp_path / "requests-1.jsonl").write_bytes(log())
+    counts = {"provider": "gemini", "requests": 1204, "output": 26, "reasoning": 22, "restored": 3}
+    metrics = {"since": 1_794_916_800, "providers": [counts]}
+
+    def answer(route):
+        route.fulfill(json={**route.fetch().json(), "metrics": metrics})
+
+    page.route("**/api/usage?*", answer)
+    show(tmp_path)
+
+    expect(page.get_by_role("heading", name="Counted since Nov 17, 2026, 12:00")).to_be_visible()
+    row = page.locator("tbody tr").inner_text().split()
+    assert row == ["gemini", "1,204", "0", "0", "26", "22", "0", "3", "0"]
+    expect(page.locator(".empty")).to_have_count(0)
+
+
 def test_names_are_text(page, show, tmp_path):
     """Whatever a caller calls a model, a provider or a key."""
     made = [
