@@ -1,4 +1,4 @@
-"""The table of limits in docs/gateway.md, made from `innervoice.gateway.limits`."""
+"""The table of limits in docs/gateway-reference.md, made from `innervoice.gateway.limits`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from innervoice.gateway import limits
 from innervoice.gateway.limits import LIMITS
 
-PAGE = Path(__file__).with_name("gateway.md")
+PAGE = Path(__file__).with_name("gateway-reference.md")
 START, END = "<!-- limits -->\n", "<!-- end of limits -->\n"
 
 

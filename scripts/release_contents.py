@@ -35,11 +35,11 @@ def problems(folder: Path) -> list[str]:
         for name in sorted(names)
         if not name.startswith(("innervoice/", "innervoice-")) or "__pycache__" in name
     ]
-    assets = Path("src/innervoice/view/assets")
     found += [
         f"the wheel lacks {file.name} of the viewer"
-        for file in (assets.iterdir() if assets.is_dir() else ())
-        if f"innervoice/view/assets/{file.name}" not in names
+        for folder in ("assets", "usage_assets")
+        for file in Path("src/innervoice/view", folder).glob("*")
+        if f"innervoice/view/{folder}/{file.name}" not in names
     ]
     for archive, most in ((wheels[0], _MOST_WHEEL), (sdists[0], _MOST_SDIST)):
         size = archive.stat().st_size

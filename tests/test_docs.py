@@ -34,7 +34,7 @@ def test_table_of_limits_is_up_to_date():
     """`scripts/formats` writes it from the docstrings of the limits."""
     limits = generator("limits")
 
-    assert limits.page() == (ROOT / "docs" / "gateway.md").read_text("utf-8")
+    assert limits.page() == (ROOT / "docs" / "gateway-reference.md").read_text("utf-8")
     assert limits.table().count("\n") > 40
 
 
@@ -96,6 +96,8 @@ LINK = re.compile(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)")
         "README.md",
         "docs/field.md",
         "docs/gateway.md",
+        "docs/gateway-reference.md",
+        "docs/gateway-operations.md",
         "docs/guides/arriving-pipeline.md",
         "docs/guides/deploying.md",
         "docs/viewer.md",

@@ -1,4 +1,4 @@
-"""Makes the pictures of the viewer: six states, light and dark, of the files that its tests open. Two of them are in the documentation.
+"""Makes the pictures of the viewer: six states and the page about usage, light and dark, of the files that its tests open. Three of them are in the documentation.
 
 Needs what scripts/browser installs; scripts/pictures calls it: docs/pictures/viewer.py [FOLDER]
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,13 @@ from playwright.sync_api import Page, sync_playwright  # noqa: E402
 from innervoice.view.library import Library  # noqa: E402
 from innervoice.view.server import ViewServer  # noqa: E402
 from view.browser import sample_files  # noqa: E402
+from view.usage_logs import month, sample_prices  # noqa: E402
 
 HERE = Path(__file__).parent
-KEPT = {("plan", "light"): "viewer-plan.png", ("compare", "dark"): "viewer-compare.png"}
+KEPT = {("plan", "light"): "viewer-plan.png", ("compare", "dark"): "viewer-compare.png", ("usage", "light"): "viewer-usage.png"}  # fmt: skip
 """The pictures that the documentation has."""
 SIZE: Any = {"width": 1280, "height": 720}
+USAGE_SIZE: Any = {"width": 1280, "height": 1240}
 
 
 def _open(page: Page, name: str) -> None:
@@ -80,6 +83,22 @@ STATES: dict[str, Callable[[Page], None]] = {
 }
 
 
+def usage(browser: Any, folder: Path) -> None:
+    """The page about usage, with a month of made-up requests and prices."""
+    sys.modules["genai_prices"] = sample_prices()
+    with tempfile.TemporaryDirectory() as made:
+        Path(made, "requests-1.jsonl").write_bytes(month(time.time()))
+        with ViewServer(Library([Path(made)])) as server:
+            for scheme in ("light", "dark"):
+                context = browser.new_context(color_scheme=scheme, viewport=USAGE_SIZE)
+                page = context.new_page()
+                page.goto(server.first_address)
+                page.goto(f"{server.url}/usage#days=30")
+                page.locator("figure").last.wait_for()
+                page.screenshot(path=folder / f"usage-{scheme}.png")
+                context.close()
+
+
 def main(folder: Path) -> None:
     """Writes all pictures into a folder, and those that are kept beside this file."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -100,6 +119,7 @@ def main(folder: Path) -> None:
                 page.wait_for_timeout(300)
                 page.screenshot(path=folder / f"{name}-{scheme}.png")
                 context.close()
+        usage(browser, folder)
         browser.close()
     for (name, scheme), kept in KEPT.items():
         shutil.copy(folder / f"{name}-{scheme}.png", HERE / kept)

@@ -349,7 +349,8 @@ def test_the_command_says_what_is_kept(tmp_path, log, kept):
     file = tmp_path / "gateway.toml"
     file.write_text('[server]\nlog = "shape"\n')
     with Serve("--emulated", "--log", log, "--config", str(file), XDG_STATE_HOME=str(tmp_path / "state")) as serve:  # fmt: skip
-        serve.greeting()
+        greeting = "\n".join(serve.greeting())
+        assert "until the gateway stops" not in greeting
         address = f"http://127.0.0.1:{serve.port}"
         assert 200 == ask("POST", f"{address}/v1/messages", json=QUESTION).status_code
         page = ask("GET", f"{address}/view/")

@@ -15,9 +15,12 @@ from innervoice.gateway.callers import Caller, CallerKeys
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.limits import Limits
 from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.ram import RamStore
+from innervoice.memory.stores.redis import RedisStore
 from innervoice.memory.stores.sqlite import SqliteStore
 from innervoice.memory.stores.store import StoreError
+from memory.stores.servers import postgres_server, redis_server  # noqa: F401 - fixtures
 
 KEY = bytes(range(32))
 CLAUDE, GPT = BEHIND["anthropic"], BEHIND["openai-responses"]
@@ -167,23 +170,36 @@ def test_the_client_leaves_and_the_answer_goes_on():
     asyncio.run(run())
 
 
-def two_processes(http, path=None):
-    """Two gateways with one store: the same in memory, or the same file."""
+@pytest.fixture(params=["memory", "file", "redis", "postgres"])
+def shared_store(request, tmp_path):
+    """A function that opens one store again and again, as each process does: in memory, in a file, or at a real server."""
+    if request.param == "memory":
+        store = RamStore()
+        return lambda: store
+    if request.param == "file":
+        return lambda: SqliteStore(tmp_path / "g.db")
+    server = request.getfixturevalue(f"{request.param}_server")
+    server.empty()
+    kind = {"redis": RedisStore, "postgres": PostgresStore}[request.param]
+    return lambda: kind(server.url)
+
+
+def two_processes(http, opened=None):
+    """Two gateways with one store."""
     memory = RamStore()
-    stores = [memory if path is None else SqliteStore(path) for _ in range(2)]
+    stores = [opened() if opened else memory for _ in range(2)]
     first = Served(http=http, store=stores[0], key=KEY)
     second = Served(http=Scripted(), store=stores[1], key=KEY)
     return first, second
 
 
-@pytest.mark.parametrize("is_file", [False, True], ids=["in memory", "in a file"])
 @pytest.mark.parametrize("elsewhere", [False, True], ids=["here", "at another process"])
-def test_a_response_is_cancelled(elsewhere, is_file, tmp_path):
+def test_a_response_is_cancelled(elsewhere, shared_store):
     """The upstream is left, the object and the stream say so, and so do later requests to cancel."""
 
     async def run():
         answer = slow_claude(Wait())
-        first, second = two_processes(Scripted(answer), tmp_path / "g.db" if is_file else None)
+        first, second = two_processes(Scripted(answer), shared_store)
         name = (await begin(first)).json["id"]
         await asyncio.wait_for(answer.waits.wait(), 5)
         other = second if elsewhere else first
@@ -207,14 +223,16 @@ def test_a_response_is_cancelled(elsewhere, is_file, tmp_path):
     asyncio.run(run())
 
 
-def test_events_are_live_at_another_process():
+def test_events_are_live_at_another_process(shared_store):
     async def run():
-        first, second = two_processes(Scripted(slow_claude(Wait(0.2))))
+        first, second = two_processes(Scripted(slow_claude(Wait(0.2))), shared_store)
         name = (await begin(first)).json["id"]
         live = await get(second, name, "?stream=true")
         assert [] == problems_of_stream(live.body)
         assert len(live.pieces) > 3, "as they came"
         assert live.body.count(b"event:") == (await get(first, name, "?stream=true")).body.count(b"event:")  # fmt: skip
+        for served in (first, second):
+            await served.gateway.store.close()
 
     asyncio.run(run())
 

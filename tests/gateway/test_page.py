@@ -1,4 +1,4 @@
-"""docs/gateway.md says what the code does: every setting with its default, every metric, path and option."""
+"""The pages about the gateway say what the code does: every setting with its default, every metric, path and option."""
 
 import re
 from pathlib import Path
@@ -20,7 +20,8 @@ from innervoice.gateway.operations.metrics import Metrics
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import DIALECTS
 
-PAGE = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = "".join(path.read_text("utf-8") for path in sorted(DOCS.glob("gateway*.md")))
 SECTIONS = {
     "[server]": (ServerSettings,),
     "[[models]]": (NamedModel, ReasoningLimit),

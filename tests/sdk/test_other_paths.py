@@ -1,6 +1,7 @@
 """Paths that the gateway only passes on, as the official SDKs use them: embeddings, files, batches, uploads, realtime."""
 
 import io
+from contextlib import closing
 
 import pytest
 
@@ -83,8 +84,8 @@ def test_files_of_gemini(gateway, tmp_path):
     address, provider = gateway
     file = tmp_path / "a.txt"
     file.write_bytes(b"abc" * 10_000)
-    client = genai.Client(api_key="k", http_options={"base_url": f"{address}/gemini"})
-    uploaded = client.files.upload(file=str(file))
+    with closing(genai.Client(api_key="k", http_options={"base_url": f"{address}/gemini"})) as client:  # fmt: skip
+        uploaded = client.files.upload(file=str(file))
     assert "files/1" == uploaded.name
     uploads = [item for item in provider.requests if "/upload/" in item[1]]
     begun, passed = (path for _, path, _, _ in uploads)

@@ -63,6 +63,7 @@ SENTENCES: dict[str, str] = {
     "max_tokens_filled": "The API requires max_tokens; the model's output limit was sent.",
     "off_impossible": "The model's reasoning cannot be switched off; the lowest effort was sent.",
     "reasoning_impossible": "The model does not support reasoning; no setting was sent.",
+    "reasoning_hidden": "The model reasoned, and nothing of it can be read.",
     "show_unavailable": "The model cannot show its reasoning in this form.",
     "control_unknown": "How to configure the reasoning of this model is unknown; no setting was sent.",
     "parameter_removed": "The model rejects this parameter, always or while it reasons; it was left out.",

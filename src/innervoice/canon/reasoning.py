@@ -14,7 +14,8 @@ from innervoice.errors import UsageError
 __all__ = ["Effort", "Reasoning", "ReasoningReport", "Show"]
 
 Effort: TypeAlias = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
-Show: TypeAlias = Literal["full", "summary", "hidden"]
+Show: TypeAlias = Literal["full", "summary", "hidden", "auto"]
+"""What is shown of the reasoning; "auto": a summary from models that would hide it and show one at no price."""
 _EFFORTS, _SHOWS = get_args(Effort), get_args(Show)
 
 

@@ -11,12 +11,23 @@ an aggregator knows is not passed to it. `gpt-oss-120b` has no maker that serves
 from __future__ import annotations
 
 from collections.abc import Iterable
+from difflib import get_close_matches
 from functools import lru_cache
 
 from innervoice.canon.rows import Host, ModelRow
 from innervoice.catalog.lookup import all_hosts, all_model_rows, dialect_at, fits, host_of
 
-__all__ = ["hosts_that_know", "maker_of", "names_at"]
+__all__ = [
+    "closest_names",
+    "hosts_that_know",
+    "maker_of",
+    "names_at",
+    "nearest_models",
+    "owners_of",
+]
+
+
+_MOST_NEAREST = 3
 
 
 @lru_cache(maxsize=256)
@@ -37,6 +48,32 @@ def hosts_that_know(model: str) -> tuple[Host, ...]:
 def maker_of(model: str) -> Host | None:
     """The host whose own model this is, by its name; whether the host still has it is another question."""
     return next((host for host in all_hosts() if _begins(host.makes, model)), None)
+
+
+def owners_of(model: str) -> tuple[Host, ...]:
+    """The hosts that a bare name may belong to: its maker alone, if that has it; several if nobody made it; none if it is unknown."""
+    hosts = hosts_that_know(model)
+    maker = maker_of(model)
+    if maker is None:
+        return hosts
+    return (maker,) if maker in hosts else ()
+
+
+def nearest_models(model: str) -> tuple[str, ...]:
+    """Names of the catalog, as `provider/model`, that are similar to a name with or without a provider."""
+    every = tuple(f"{host.id}/{name}" for host in all_hosts() for name in names_at(host.id))
+    return tuple(closest_names(model[:100].lower(), every)[:_MOST_NEAREST])
+
+
+def closest_names(name: str, names: Iterable[str]) -> list[str]:
+    """The names that are most similar to one; a name without a provider is compared with the models alone."""
+    full: dict[str, str] = {}
+    for candidate in names:
+        full.setdefault(candidate.lower(), candidate)
+        if "/" not in name:
+            full.setdefault(candidate.partition("/")[2].lower() or candidate.lower(), candidate)
+    matches = get_close_matches(name, full, _MOST_NEAREST * 2)
+    return list(dict.fromkeys(full[key] for key in matches))
 
 
 @lru_cache(maxsize=64)

@@ -208,10 +208,11 @@ class ServedGateway:
         self.state = self._state_of(self.config)
         notes = import_module("innervoice.gateway.operations.store_check").start_notes(self.state)
         self.state = self.state._replace(notes=(*self.state.notes, *notes))
-        self.log_folder = self.state.log_folder
         if self._log is not None:  # also with --emulated, because the user asked for it
             state = import_module("innervoice.gateway.operations.state")
-            self.log_folder = state.log_folder_in(state.state_folder(os.environ))
+            folder = state.log_folder_in(state.state_folder(os.environ))
+            self.state = self.state._replace(log_folder=folder)
+        self.log_folder = self.state.log_folder
         self.may_have_keys = self._has_stored_keys(self.config) is not False
 
     def _state_of(self, config: Any) -> Any:

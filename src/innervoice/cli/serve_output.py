@@ -80,7 +80,11 @@ def view_lines(
     if find_spec("starlette") is None:
         yield f'View: pip install "innervoice[view]"; logged of requests: {what}, {where}'
         return
-    address = f"{url}/view?key=KEY, with the key of an owner" if has_keys else f"{url}/view"
+    address = (
+        f"{url}/view?key=KEY, with the key of an owner, or with any key for its own requests"
+        if has_keys
+        else f"{url}/view"
+    )
     yield f"View: {address}; logged of requests: {what}, {where}"
 
 

@@ -194,7 +194,12 @@ def _errors_of_class(client: type[object]) -> tuple[type[Exception], ...]:
 
 
 def network_error(
-    error: Exception, *, began: bool, deadline: Deadline, secrets: Iterable[str]
+    error: Exception,
+    *,
+    began: bool,
+    deadline: Deadline,
+    secrets: Iterable[str],
+    server: str = "",
 ) -> UsageError | Problem:
     """Our error for an exception of the HTTP client; `began` says whether an answer had begun.
 
@@ -213,7 +218,8 @@ def network_error(
         return DecodeError(f"the body does not have the encoding that its headers name: {message}")
     if began:
         return AnswerInterruptedError(f"the answer was interrupted: {message}")
-    return ConnectionFailedError(f"connection failed: {message}")
+    to = f" to {server}" if server else ""
+    return ConnectionFailedError(f"connection{to} failed: {message}")
 
 
 # ---- Whether and when a request is retried.

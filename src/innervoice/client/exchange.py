@@ -12,13 +12,15 @@ that is not streamed, the caller sees nothing before its end.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 from innervoice.canon.answer_type import AnswerType, StructuredResponse
 from innervoice.canon.events import Event, Finish, Heartbeat, UsageUpdate
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.notes import Notebook
+from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.rows import Host
@@ -89,8 +91,13 @@ class Exchange:
         answer_type: AnswerType | None = None,
         wire: Wire | None = None,
         body: bytes | None = None,
+        on_hidden: Callable[[], None] | None = None,
+        names_server: bool = False,
     ) -> None:
-        """`wire` is the request if it is already encoded, `body` is sent in place of its own body."""
+        """`wire` is the request if it is already encoded, `body` is sent in place of its own body. `on_hidden` is called if the provider refuses to show its reasoning."""
+        self._on_hidden = on_hidden
+        self._names_server = names_server
+        """Whether network errors say which server was called; those of a gateway must not."""
         self.deadline = deadline
         self.events = Log()
         """All events so far."""
@@ -180,6 +187,8 @@ class Exchange:
             reduced = recover(self._request, body.decode("utf-8", "replace"))
             if reduced is not None and (wire := self.rewritten(reduced)).body != sent:
                 self._recovered = True
+                if self._on_hidden is not None and reduced.messages == self._request.messages:
+                    self._on_hidden()
                 self._request, self._wire, self._body = reduced, wire, None
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
                 return 0.0
@@ -295,7 +304,13 @@ class Exchange:
         return self._with_facts(failure_error(failure, self._secrets), response), transient
 
     def _network_error(self, error: Exception, *, began: bool) -> UsageError | Problem:
-        problem = network_error(error, began=began, deadline=self.deadline, secrets=self._secrets)
+        problem = network_error(
+            error,
+            began=began,
+            deadline=self.deadline,
+            secrets=self._secrets,
+            server=_server_of(self._wire.url) if self._names_server else "",
+        )
         if not isinstance(problem, UsageError):
             problem.with_facts(provider=self._destination.provider)
             # The cause is kept for debugging, unless it shows a key.
@@ -341,13 +356,37 @@ class Exchange:
         fields = {name: getattr(response, name) for name in response.__struct_fields__}
         return StructuredResponse(**fields, answer_type=self._answer_type)
 
+    def _explain_hidden(self, response: Response) -> None:
+        """Notes why there is nothing to read of reasoning that took place."""
+        hidden = any(isinstance(part, Thinking) for part in response.parts)
+        if response.has_thinking or not (hidden or response.usage.reasoning_tokens):
+            return
+        row, setting = self._destination.target.row, self._request.reasoning
+        if self._recovered:
+            why = "the provider refused to show it"
+        elif "summary" not in row.showable:
+            why = "the provider shows none of it"
+        elif setting is not None and setting.show in ("summary", "auto", "full"):
+            why = "a summary was asked for, and none came: it was short"
+        else:
+            why = 'it was not asked for; pass reasoning=Reasoning(show="summary")'
+        self._notebook.add("reasoning_hidden", why)
+
     def _noted(self, response: Response) -> Response:
         """The response with the notes of the request in front of its own."""
+        if self._on_hidden is not None:  # a client's own call
+            self._explain_hidden(response)
         notes = (*self._wire.notes, *self._notebook.notes())
         return response.replace(notes=(*notes, *response.notes)) if notes else response
 
 
 # ---- Checks of an HTTP response and its events, for both clients.
+
+
+def _server_of(url: str) -> str:
+    """The scheme and the host of a URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}" if parts.netloc else ""
 
 
 def is_uncompressed(answer: Any) -> bool:

@@ -9,22 +9,25 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeAlias, TypedDict
+from typing import Any, Literal, TypeAlias, TypedDict
 
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, RequestFields, Tool, check_base_url
 from innervoice.canon.response import Response
 from innervoice.catalog.lookup import dialect_at, host_of
+from innervoice.catalog.makers import nearest_models, owners_of
 from innervoice.catalog.targets import split_id, target_at
 from innervoice.client.auth import Destination, Key, Keyring
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import Backoff
 from innervoice.client.exchange import Exchange
-from innervoice.errors import UsageError
+from innervoice.errors import DecodeError, UsageError
 from innervoice.inline.vocabulary import INLINE
 from innervoice.planning.request import FittedRequest
+from innervoice.sources.stored import history_from
 from innervoice.wire.dialects import DEFAULT, dialect_named
 
 __all__ = [
@@ -93,6 +96,10 @@ class Settings:
         self._timeout = limits["timeout"]
         self._connect_timeout = limits["connect_timeout"]
         self._idle_timeout = limits["idle_timeout"]
+        self._show = options.get("show", "auto")
+        if self._show not in ("auto", None):
+            raise UsageError(f"show must be 'auto' or None, not {self._show!r}")
+        self._refused_to_show: set[str] = set()
         self._scope = options.get("scope")
         self._inline = inline
         self._base_url = base_url
@@ -130,6 +137,7 @@ class Settings:
                 "dialect": options.get("dialect") or (None if host else DEFAULT),
             },
         )
+        request = self._with_show(request)
         answer_type = None if schema is None else AnswerType.of(schema)
         if answer_type is not None:
             request = structured(request, answer_type)
@@ -143,7 +151,24 @@ class Settings:
             deadline=self._deadline(own_options, stream=request.stream),
             inline=self._inline,
             answer_type=answer_type,
+            names_server=True,
+            on_hidden=lambda: self._refused_to_show.add(provider),
         )
+
+    def _with_show(self, request: Request) -> Request:
+        """The request, asking for what the model can show of its reasoning at no price, unless the caller says what is shown.
+
+        Not in the modes in which a request is sent just as it was written, and not after the provider has refused to show anything.
+        """
+        setting = request.reasoning
+        provider = request.model.partition("/")[0]
+        if self._show is None or request.mode != "clamp" or provider in self._refused_to_show:
+            return request
+        if setting is None:
+            return request.replace(reasoning=Reasoning(show=self._show))
+        if setting.show is not None or setting.effort == "none":
+            return request
+        return request.replace(reasoning=setting.replace(show=self._show))
 
     def _headers(self, headers: Mapping[str, str] | None) -> Mapping[str, str]:
         """The headers that the caller adds to one call."""
@@ -174,9 +199,10 @@ class Settings:
             return parsed.provider, parsed.model
         if self._base_url or fields.get("base_url"):
             return "custom", model
-        raise UsageError(
-            f"unknown provider in {model!r}; write 'provider/model', for example 'openai/gpt-5.6', or pass base_url="
-        )
+        owners = () if parsed and "/" in model else owners_of(model)
+        if len(owners) == 1:
+            return owners[0].id, model
+        raise UsageError(_unknown_model(model, [f"{host.id}/{model}" for host in owners]))
 
     def _place(self, provider: str, model: str, fields: Mapping[str, Any]) -> tuple[str, bool]:
         """The base URL of the provider for this model, and whether it is the provider's own."""
@@ -192,6 +218,16 @@ class Settings:
             raise UsageError(f"no base URL for {provider!r}; pass base_url=")
         dialect = fields.get("dialect") or dialect_at(host, model)
         return base_url_of(host.in_dialect(dialect), self.environ), True
+
+
+def _unknown_model(model: str, known: Sequence[str]) -> str:
+    """What is wrong with a model's name, and what may be meant."""
+    if known:
+        return f"several providers have {model!r}; write one of {', '.join(known[:5])}, or pass base_url="
+    what = "provider in" if "/" in model else "model"
+    meant = " or ".join(map(repr, nearest_models(model)))
+    hint = f"did you mean {meant}?" if meant else "for example 'openai/gpt-5.6'"
+    return f"unknown {what} {model!r}; write 'provider/model'; {hint} For another server, pass base_url="
 
 
 def _check_seconds(name: str, seconds: Any) -> None:
@@ -229,7 +265,18 @@ def messages_of(messages: Messages) -> tuple[Message, ...]:
         raise UsageError(
             f"messages must be text, a Message, a Response or a list of these, not {type(messages).__name__}"
         )
+    messages = list(messages)
+    if messages and all(isinstance(item, Mapping) for item in messages):
+        return _read_messages(messages)
     return tuple(_message_of(item) for item in messages)
+
+
+def _read_messages(items: Sequence[Any]) -> tuple[Message, ...]:
+    """Messages as the API of a provider has them, such as `{"role": "user", "content": "..."}`."""
+    try:
+        return tuple(history_from([dict(item) for item in items]).messages)
+    except DecodeError as error:
+        raise UsageError(f"messages cannot be read: {error}") from None
 
 
 def _message_of(item: Any) -> Message:
@@ -242,7 +289,7 @@ def _message_of(item: Any) -> Message:
             return item.message
         case _:
             raise UsageError(
-                f"messages must be text, Message or Response values, not {type(item).__name__}"
+                f"messages must be text, Message or Response values, or all of them dicts of one API, not {type(item).__name__}"
             )
 
 
@@ -284,8 +331,10 @@ def call_instruction(tool: str) -> str:
 BaseUrls: TypeAlias = Mapping[str, str] | Callable[[str], str | None]
 """Base URLs by provider: a dict, or a function that returns a URL or None."""
 
-Messages: TypeAlias = str | Message | Response | Iterable[str | Message | Response]
-"""A user text, a message, an earlier response, or a list of these."""
+Messages: TypeAlias = (
+    str | Message | Response | Iterable[str | Message | Response | Mapping[str, Any]]
+)
+"""A user text, a message, an earlier response, or a list of these; or a list of dicts as the API of any provider has them."""
 
 
 class ClientOptions(TypedDict, total=False):
@@ -312,6 +361,8 @@ class ClientOptions(TypedDict, total=False):
     """How often a request is retried; 2 by default."""
     http: Any
     """A client of httpx2 or httpx to send with, which is not closed here."""
+    show: Literal["auto"] | None
+    """"auto" (the default): what a model can show of its reasoning at no price is asked for; None: what the provider shows by itself."""
     scope: str | None
     """The account that requests are sent from; reasoning that another account sealed is not sent."""
     inline: str | None

@@ -17,6 +17,7 @@ from innervoice.emulator.call import EmulatedCall, ServerMemory, digest
 from innervoice.frames.frame import Frame
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.responses import DIALECT
 from innervoice.wire.responses.body import ended_early, unfinished
 from innervoice.wire.responses.conversations import (
     EXCLUSIVE,
@@ -34,7 +35,6 @@ from innervoice.wire.serve import Query
 
 __all__ = ["StoredReply", "answered", "conversation_of", "reply_about", "state_problems"]
 
-_DIALECT = "openai-responses"
 _ENCRYPTED = "reasoning.encrypted_content"
 _RESPONSE = re.compile(r".*/responses/(resp_\w+)(/cancel|/input_items)?")
 _CONVERSATION = re.compile(r".*/conversations(?:/(conv_\w+)(?:(/items)(?:/([^/]+))?)?)?")
@@ -105,13 +105,13 @@ def _shown(record: dict[str, Any], query: Query) -> StoredReply:
 def _frames(record: dict[str, Any]) -> Iterator[Frame]:
     echo = record["echo"]
     return exact_stream(
-        record["answer"], _DIALECT, _SIZE, echo=echo, queued=bool(echo.get("background"))
+        record["answer"], DIALECT.name, _SIZE, echo=echo, queued=bool(echo.get("background"))
     )
 
 
 def _body(record: dict[str, Any]) -> dict[str, Any]:
     """A response as it is now; what is stored is shown without its encrypted content."""
-    body = exact_answer(record["answer"], _DIALECT, echo=record["echo"]).body
+    body = exact_answer(record["answer"], DIALECT.name, echo=record["echo"]).body
     if record["cancelled"]:
         return ended_early({**body, "output": []}, None)
     if record["waits"]:
@@ -127,7 +127,7 @@ def answered(call: EmulatedCall, answer: Response, echo: dict[str, Any]) -> dict
     """Stores an answer; returns the reply to a request for one in the background that is not streamed, else None."""
     record = call.memory.responses.get(answer.id or "")
     is_background = bool(call.body.get("background"))
-    if call.dialect != _DIALECT or record is None:
+    if call.dialect != DIALECT.name or record is None:
         return None
     given = call.body.get("input")
     items = [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
@@ -135,7 +135,7 @@ def answered(call: EmulatedCall, answer: Response, echo: dict[str, Any]) -> dict
     record |= {"answer": answer, "echo": echo, "input": items, "waits": waits, "cancelled": False}
     if not waits:
         return None
-    return unfinished(exact_answer(answer, _DIALECT, echo=echo).body, "queued")
+    return unfinished(exact_answer(answer, DIALECT.name, echo=echo).body, "queued")
 
 
 # ---- conversations --------------------------------------------------------------------------------

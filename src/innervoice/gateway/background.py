@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,6 @@ from innervoice.answering.writing import StreamEncoder, exact_stream
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.decoding import decode
 from innervoice.errors import InnervoiceError
-from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.client_request import ClientRequest, QueuedAnswer
 from innervoice.gateway.errors import NO_STORE, trouble
@@ -363,25 +362,18 @@ class BackgroundRuns:
 
     # ---- events --------------------------------------------------------------------------------
 
-    async def events(
+    def events(
         self, api: StoredAnswers, tenant: str, response: StoredResponse, after: int = -1
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The events of a response behind a number, as frames: those that were stored, those to come, or those that it can be made of."""
         run = self._runs.get((tenant, response.id))
         if run is not None:
-            async for frame in self.live(run, after):
-                yield frame
-            return
-        is_recorded = bool(response.body.get(api.background or ""))
-        if is_recorded:
-            async for frame in self._recorded(api, tenant, response, after):
-                yield frame
-            return
-        for number, frame in enumerate(_replayed(api, response.body)):
-            if number > after:
-                yield frame
+            return self.live(run, after)
+        if response.body.get(api.background or ""):
+            return self._recorded(api, tenant, response, after)
+        return _replayed(api, response.body, after)
 
-    async def live(self, run: BackgroundRun, after: int = -1) -> AsyncIterator[bytes]:
+    async def live(self, run: BackgroundRun, after: int = -1) -> AsyncGenerator[bytes, None]:
         """The events of a response of this process, with keep-alives while there are none."""
         number = after + 1
         silence = self._gateway.time_limits.ping
@@ -399,7 +391,7 @@ class BackgroundRuns:
 
     async def _recorded(
         self, api: StoredAnswers, tenant: str, response: StoredResponse, after: int
-    ) -> AsyncIterator[bytes]:
+    ) -> AsyncGenerator[bytes, None]:
         """The events that another process stores, or has stored."""
         piece, number, deadline = 0, 0, 0.0
         while True:
@@ -438,9 +430,13 @@ def _piece(data: bytes) -> tuple[int, list[bytes]]:
     return int(start), [frame + b"\n\n" for frame in frames.split(b"\n\n") if frame]
 
 
-def _replayed(api: StoredAnswers, body: dict[str, Any]) -> list[bytes]:
+async def _replayed(
+    api: StoredAnswers, body: dict[str, Any], after: int
+) -> AsyncGenerator[bytes, None]:
     """The events that a stored response can be made of."""
     answer = decode(body, dialect=api.dialect)
     framing = dialect_named(api.dialect).framing
-    frames: list[Frame] = list(exact_stream(answer, api.dialect, _REPLAYED, echo=_members(body)))
-    return [*map(framing, frames[:-1]), last_frame(api, body, len(frames) - 1)]
+    frames = list(exact_stream(answer, api.dialect, _REPLAYED, echo=_members(body)))
+    written = [*map(framing, frames[:-1]), last_frame(api, body, len(frames) - 1)]
+    for frame in written[after + 1 :]:
+        yield frame

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from innervoice.frames.frame import Frame
@@ -45,7 +45,7 @@ async def reply(send: Send, status: int, headers: Mapping[str, str], body: bytes
 
 
 async def stream_frames(
-    send: Send, headers: Mapping[str, str], frames: AsyncIterator[bytes], receive: Receive
+    send: Send, headers: Mapping[str, str], frames: AsyncGenerator[bytes, None], receive: Receive
 ) -> None:
     """Sends events that were made for others too, until they end or the client leaves."""
     head = {"content-type": "text/event-stream", **_UNBUFFERED, **headers}
@@ -68,6 +68,7 @@ async def stream_frames(
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await frames.aclose()
 
 
 class ClientStream:

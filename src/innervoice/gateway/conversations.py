@@ -40,7 +40,7 @@ from innervoice.wire.responses.conversations import (
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
 
-__all__ = ["OF_CONVERSATIONS", "Conversation", "StoredConversations", "of_conversation"]
+__all__ = ["OF_CONVERSATIONS", "StoredConversation", "StoredConversations", "of_conversation"]
 
 KIND = "conversation"
 _AT_ONCE = 500
@@ -54,7 +54,7 @@ class _Entry(NamedTuple):
     value: dict[str, Any]
 
 
-class Conversation:
+class StoredConversation:
     """A conversation out of the store."""
 
     def __init__(self, name: str, entries: list[_Entry], missing: int = 0) -> None:
@@ -104,14 +104,14 @@ class StoredConversations:
 
     async def create(
         self, tenant: str, metadata: dict[str, Any], items: list[dict[str, Any]]
-    ) -> Conversation:
+    ) -> StoredConversation:
         """A new conversation."""
         name = f"conv_{token_hex(24)}"
         value = {"created": int(time.time()), "metadata": metadata, "items": items}
         await self._put(tenant, name, 0, value)
-        return Conversation(name, [_Entry(0, value)])
+        return StoredConversation(name, [_Entry(0, value)])
 
-    async def get(self, tenant: str, name: str) -> Conversation | None:
+    async def get(self, tenant: str, name: str) -> StoredConversation | None:
         """A conversation of a tenant; None if there is none."""
         last = await self._count(tenant, name, 0)
         entries: list[_Entry] = []
@@ -119,7 +119,7 @@ class StoredConversations:
             entries += await self._read(tenant, name, range(start, min(last + 1, start + _AT_ONCE)))
         if not entries or entries[0].number != 0:
             return None
-        return Conversation(name, entries, last + 1 - len(entries))
+        return StoredConversation(name, entries, last + 1 - len(entries))
 
     async def add(self, tenant: str, name: str, value: dict[str, Any]) -> int:
         """Adds an entry; returns its number."""
@@ -209,7 +209,7 @@ async def _changed(
     stored: StoredConversations,
     endpoint: Endpoint,
     value: dict[str, Any],
-    conversation: Conversation,
+    conversation: StoredConversation,
     tenant: str,
 ) -> dict[str, Any]:
     """The reply to a request that changes a conversation."""
@@ -226,7 +226,10 @@ async def _changed(
 
 
 async def _added(
-    stored: StoredConversations, value: dict[str, Any], conversation: Conversation, tenant: str
+    stored: StoredConversations,
+    value: dict[str, Any],
+    conversation: StoredConversation,
+    tenant: str,
 ) -> dict[str, Any]:
     """The page of the items that were added."""
     items = checked_items(value.get("items"))

@@ -67,6 +67,8 @@ class Credential:
     owner: str
     """The name of its owner here: an HMAC of the credential."""
     headers: Mapping[str, str] = field(repr=False)
+    beside: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Headers that belong to it."""
     is_only_key: bool = False
     """Whether it is all that its sender may use: the gateway has callers' keys, and this is none of them."""
 
@@ -84,8 +86,9 @@ def credential_of(
     key = given_key(headers, query)
     if key is None:
         return None
-    own = {name: headers[name] for name in (*KEY_HEADERS, *_BESIDE) if name in headers}
-    if not own.keys() & set(KEY_HEADERS) and parse_qs(query).get("key"):
+    own = {name: headers[name] for name in KEY_HEADERS if name in headers}
+    beside = {name: headers[name] for name in _BESIDE if name in headers}
+    if not own and parse_qs(query).get("key"):
         own["x-goog-api-key"] = key  # the same, where it is in no URL
     provider = next((name for start, name in _STARTS.items() if key.startswith(start)), None)
     if provider is None:
@@ -94,7 +97,7 @@ def credential_of(
         provider = "" if row.extensions else row.home
     data = key.encode("utf-8", "surrogatepass")
     owner = f"caller-{hmac.digest(secret, data, 'sha256').hex()[:_OWNER_DIGITS]}"
-    return Credential(provider, dialect, owner, own)
+    return Credential(provider, dialect, owner, own, beside)
 
 
 def with_credential(route: Route, credential: Credential | None) -> Route:
@@ -118,9 +121,9 @@ def with_credential(route: Route, credential: Credential | None) -> Route:
             text = f"the key that was sent belongs to {whose} and is not sent to {candidate.target.provider}; send a key of {candidate.target.provider} in its own API"
             refusals.append(Refusal(text=text, status=403, code="credential_of_another_provider"))
         else:
-            candidates.append(
-                replace(candidate, account=candidate.account.with_keyring(_Sent(credential)))
-            )
+            account = candidate.account.with_keyring(_Sent(credential))
+            headers = {**credential.beside, **candidate.headers}
+            candidates.append(replace(candidate, account=account, headers=headers))
     if not candidates:
         raise Refused(refusals[0])
     return replace(route, candidates=tuple(candidates))

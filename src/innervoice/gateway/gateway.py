@@ -113,7 +113,7 @@ class Gateway:
         self.refused = RefusedSeals()
         self.other_paths = OtherPaths(self)
         self.request_log = request_log
-        self.viewing = Viewing(self.callers, request_log, key, *older_keys)
+        self.viewing = Viewing(self.callers, request_log, self.metrics, key, *older_keys)
         self.reload(config)
 
     def _use_store(self, store: Store | None, keys: Sequence[bytes], *, assume_keys: bool) -> None:

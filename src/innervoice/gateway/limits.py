@@ -1,4 +1,4 @@
-"""All limits of the gateway, in one place; `scripts/formats` makes the table in docs/gateway.md from it.
+"""All limits of the gateway, in one place; `scripts/formats` makes the table in docs/gateway-reference.md from it.
 
 What an owner may want to change is an option of the configuration file (`config/`); these are the others. A word in parentheses in a
 docstring is the unit.

@@ -24,7 +24,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.canon.target import Target
 from innervoice.errors import InnervoiceError, ProviderError
-from innervoice.gateway.conversations import Conversation
+from innervoice.gateway.conversations import StoredConversation
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
@@ -91,7 +91,7 @@ class ResponseState:
         self.kept: dict[str, Any] | None = None
         """The answer, once it is stored."""
         self._conversation_id = self._named_conversation()
-        self._conversation: Conversation | None = None
+        self._conversation: StoredConversation | None = None
         self._check_members()
         self._head: StoredResponse | None = None
         self._is_loaded = self._is_refused = self._has_items = False
@@ -228,7 +228,7 @@ class ResponseState:
         settings = chain[0].settings if chain else {}
         return WholeInput(self._resolved([*before, *new], referred), turns, without, settings)
 
-    async def _of_conversation(self, conversation: Conversation) -> dict[str, StoredResponse]:
+    async def _of_conversation(self, conversation: StoredConversation) -> dict[str, StoredResponse]:
         """The stored responses whose output is in a conversation."""
         found = await self._gateway.responses.get(
             self._api, self._report.tenant, conversation.responses
@@ -440,7 +440,7 @@ class ResponseState:
         members = ((name, self._member(name)) for name in self._api.settings)
         return {name: data for name, data in members if data is not None}
 
-    async def _add_to(self, conversation: Conversation, body: Mapping[str, Any]) -> None:
+    async def _add_to(self, conversation: StoredConversation, body: Mapping[str, Any]) -> None:
         """Adds the input and the output of an answer to a conversation."""
         items = [
             *self._api.items_of(self._read(self._api.input)),

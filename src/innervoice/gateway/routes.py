@@ -17,17 +17,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 
 from innervoice.canon.reasoning import Effort
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_hosts, host_of, is_served
-from innervoice.catalog.makers import hosts_that_know, maker_of, names_at
+from innervoice.catalog.makers import closest_names, maker_of, names_at, owners_of
 from innervoice.errors import UsageError
 from innervoice.gateway.config import GatewayConfig, NamedModel, exposure_problem
 from innervoice.gateway.config.names import (
-    ModelName,
     filled,
     is_safe,
     matched,
@@ -211,11 +209,8 @@ class Routes:
 
     def _provider_of(self, name: str) -> str:
         """The provider that a bare name belongs to."""
-        providers = hosts_that_know(name)
-        maker = maker_of(name)
-        if maker is not None and maker in providers:
-            return maker.id
-        if not providers or maker is not None:
+        providers = owners_of(name)
+        if not providers:
             raise UnknownModelError(name, self._nearest(name))
         if len(providers) > 1:
             ids = [host.id for host in providers]
@@ -251,21 +246,9 @@ class Routes:
         maker = maker_of(name) if is_safe(name) else None
         by_maker = (f"{maker.id}/{name}",) if maker else ()
         every = (f"{host.id}/{model}" for host in all_hosts() for model in names_at(host.id))
-        close = _closest(name, self.names()) or _closest(name, (*self._exact, *every))
+        close = closest_names(name, self.names()) or closest_names(name, (*self._exact, *every))
         others = [other for other in close if other not in by_maker]
         return (*others[: _MOST_NEAREST - len(by_maker)], *by_maker)
-
-
-def _closest(name: str, names: tuple[str, ...]) -> list[str]:
-    """The nearest names; a name without a provider is compared with the models alone."""
-    full: dict[str, str] = {}
-    for candidate in names:
-        parsed = split_name(candidate) or ModelName("", candidate)
-        full.setdefault(candidate.lower(), candidate)
-        if "/" not in name:
-            full.setdefault(parsed.model.lower(), candidate)
-    matches = get_close_matches(name, full, _MOST_NEAREST * 2)
-    return list(dict.fromkeys(full[key] for key in matches))
 
 
 def _id_of(provider: str) -> str:

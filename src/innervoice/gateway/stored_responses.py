@@ -15,7 +15,7 @@ A store that is slow or not there fails no answer: the response stays in memory 
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qs
@@ -328,7 +328,7 @@ OF_RESPONSES = ("stored", "delete", "cancel", "input_items")
 
 async def of_response(
     gateway: Gateway, endpoint: Endpoint, query: str, tenant: str
-) -> dict[str, Any] | AsyncIterator[bytes]:
+) -> dict[str, Any] | AsyncGenerator[bytes, None]:
     """The reply, a body or the frames of a stream; raises `Refused` for a response that is not there, or another's."""
     api = dialect_named(endpoint.dialect).stored_answers
     assert api is not None, "only APIs that store answers have these paths"

@@ -18,7 +18,7 @@ from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import takes_cache_marks, without_mark
 from innervoice.planning.received import fit_received
-from innervoice.planning.settings import Compiler
+from innervoice.planning.settings import Compiler, auto_shown
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.serve import ReceivedMembers, Spelling
@@ -121,14 +121,15 @@ class FittedRequest:
     @property
     def report(self) -> ReasoningReport | None:
         """What was requested, what is sent, and why they differ."""
-        if self.asked.reasoning is None:
+        requested = _said(self.asked.reasoning)
+        if requested is None and self.choice is None:
             return None
         effective = None
         if choice := self.choice:
             effort = "none" if choice.off else choice.effort
             effective = Reasoning(effort, choice.budget, choice.show)  # type: ignore[arg-type]
         return ReasoningReport(
-            requested=self.asked.reasoning, effective=effective, notes=self.notebook.notes()
+            requested=requested, effective=effective, notes=self.notebook.notes()
         )
 
     @property
@@ -152,8 +153,11 @@ class FittedRequest:
         request, compiler = self.asked, self._compiler
         setting = None if request.reasoning == _NOTHING_ASKED else request.reasoning
         if setting is not None and not self.target.is_known:
-            compiler.bend("control_unknown", self.target.model)
+            if setting.show != "auto" or setting.effort or setting.budget is not None:
+                compiler.bend("control_unknown", self.target.model)
             setting = None
+        if setting is not None and setting.show == "auto":
+            setting = auto_shown(setting, self.target.row)
         self._fit_to_dialect()
         self._fit_limit()
         if setting is not None:
@@ -261,3 +265,11 @@ def _is_marked(message: Message) -> bool:
     """Whether a client marked a message as prefill."""
     block = message.origin.block if message.origin else None
     return isinstance(block, dict) and block.get("prefix") is True
+
+
+def _said(setting: Reasoning | None) -> Reasoning | None:
+    """What the caller asked for; "auto" is how clients ask for what nobody mentioned."""
+    if setting is None or setting.show != "auto":
+        return setting
+    plain = setting.replace(show=None)
+    return None if plain == _NOTHING_ASKED else plain

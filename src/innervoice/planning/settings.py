@@ -27,6 +27,18 @@ _RANKS = {word: rank for rank, word in enumerate(get_args(Effort))}
 _UNKNOWN_LIMIT = 32_000
 
 
+def auto_shown(setting: Reasoning, row: ModelRow) -> Reasoning | None:
+    """A setting with `show="auto"` for one model: with a summary, if the model reasons, hides that, and shows a summary at no price; None if nothing is left to ask for.
+
+    A model that does not reason unless it is asked to is left alone: reasoning has a price.
+    """
+    plain = setting.replace(show=None)
+    is_on = setting.effort != "none" and (plain != Reasoning() or row.default != "none")
+    if is_on and row.shown == "hidden" and "summary" in row.showable:
+        return setting.replace(show="summary")
+    return None if plain == Reasoning() else plain
+
+
 class Compiler:
     """Changes a setting to what a row accepts, and notes each change."""
 

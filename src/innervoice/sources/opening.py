@@ -43,6 +43,7 @@ __all__ = [
     "FoundPaths",
     "Source",
     "open_source",
+    "open_tenant_log",
     "paths_in",
     "reader_names",
     "reader_of",
@@ -153,6 +154,14 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
     raise DecodeError(
         f"expected a session, a log, a trace, a history or an answer; received {_kind_of(beginning)}"
     )
+
+
+def open_tenant_log(path: Path, tenant: str) -> Source:
+    """Opens a request log with the requests of one tenant alone; raises `DecodeError` for any other format, which does not know tenants."""
+    reader, data = request_log.READER, request_log.TenantData(path, tenant)
+    if not reader.recognizes(data, data.piece(0, _BEGINNING)):
+        raise DecodeError("expected a request log of innervoice")
+    return Source(reader, data, reader.open(data))
 
 
 def reader_of(path: Path) -> Reader | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator
 from functools import lru_cache
 from importlib.metadata import version
-from time import monotonic
+from time import monotonic, time
 from typing import Any, TypeAlias, cast
 
 from starlette.applications import Starlette
@@ -23,7 +23,7 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.comparing import request_diff, turn_diff
-from innervoice.view.export import PAGE, asset, export_file, media_type, names
+from innervoice.view.export import PAGE, USAGE_PAGE, asset, export_file, media_type
 from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotInLibraryError
 from innervoice.view.live import Live, Threads
@@ -31,6 +31,8 @@ from innervoice.view.plans import plan_view
 from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
 from innervoice.view.rows import whole_text
 from innervoice.view.searching import hits_in
+from innervoice.view.usage import UsageIndex
+from innervoice.view.usage_tables import MetricTotals, UsageView, query_of, usage_csv, usage_view
 
 __all__ = ["create_app", "search", "suggested_models"]
 
@@ -40,13 +42,20 @@ _MOST_ROWS = 1_000
 _MOST_TEXT = 2_000_000
 """Characters of rows in one response; there is at least one row."""
 _MOST_SOURCES = 100
+_USAGE_SECONDS = 2.0
+"""Seconds that an answer about usage may read; the page asks again for the rest."""
 
 
-def create_app(library: Library, settings: Settings) -> Starlette:
-    """An application that shows the sources of a library."""
+def create_app(
+    library: Library,
+    settings: Settings,
+    metrics: Callable[[], MetricTotals | None] = lambda: None,
+) -> Starlette:
+    """An application that shows the sources of a library; `metrics` are what a gateway has counted that keeps no log."""
     threads = Threads()
     live = Live(library, threads)
     pages = _Pages(library, settings, live, threads)
+    usage = _UsagePages(library, threads, metrics)
     routes: dict[str, Endpoint] = {
         "/": pages.page,
         "/assets/{name}": pages.asset,
@@ -59,6 +68,9 @@ def create_app(library: Library, settings: Settings) -> Starlette:
         "/api/search": pages.search,
         "/api/live": pages.live,
         "/api/export/{id}": pages.export,
+        "/usage": usage.page,
+        "/api/usage": usage.usage,
+        "/api/usage.csv": usage.csv,
     }
     app = Starlette(
         routes=[Route(path, endpoint, methods=["GET"]) for path, endpoint in routes.items()],
@@ -91,6 +103,7 @@ class _Pages:
         return _file(request.path_params["name"])
 
     async def about(self, _: Request) -> Response:
+        logs = await self._threads.run("list", self._library.request_logs)
         return _json(
             About(
                 version=version("innervoice"),
@@ -99,6 +112,7 @@ class _Pages:
                 target=self._settings.target,
                 is_live=self._settings.is_live and self._library.is_live,
                 is_export=False,
+                has_usage=bool(logs),
             )
         )
 
@@ -198,6 +212,45 @@ class _Pages:
         return Response(file.data, media_type=file.media_type, headers=headers)
 
 
+class _UsagePages:
+    """The page about usage, and its data as JSON and CSV."""
+
+    def __init__(
+        self, library: Library, threads: Threads, metrics: Callable[[], MetricTotals | None]
+    ) -> None:
+        self._library = library
+        self._threads = threads
+        self._metrics = metrics
+        self._index = UsageIndex(library.tenant)
+
+    async def page(self, _: Request) -> Response:
+        return _file(USAGE_PAGE)
+
+    async def usage(self, request: Request) -> Response:
+        query = query_of(dict(request.query_params), time())
+
+        def view() -> UsageView:
+            is_partial = not self._index.look(self._library.request_logs(), _USAGE_SECONDS)
+            cells, has_prices = self._index.cells(), self._index.has_prices
+            return usage_view(cells, query, has_prices=has_prices, is_partial=is_partial, metrics=self._metrics())  # fmt: skip
+
+        return _json(await self._threads.run("list", view))
+
+    async def csv(self, request: Request) -> Response:
+        query = query_of(dict(request.query_params), time())
+
+        def table() -> str:
+            # A table must be whole: it has no second page.
+            while not self._index.look(self._library.request_logs(), _USAGE_SECONDS):
+                if self._library.is_closed:
+                    break
+            return usage_csv(self._index.cells(), query, has_prices=self._index.has_prices)
+
+        headers = {"content-disposition": 'attachment; filename="usage.csv"'}
+        text = await self._threads.run("list", table)
+        return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
 def _page(rows: list[Row], start: int, end: int) -> list[Row]:
     page: list[Row] = []
     text = 0
@@ -214,9 +267,11 @@ def _json(value: Any) -> Response:
 
 
 def _file(name: str) -> Response:
-    if name not in names():
-        raise HTTPException(404, f"The page has no file {one_line(name, 80)!r}.")
-    return Response(asset(name), media_type=media_type(name))
+    try:
+        data = asset(name)
+    except KeyError:
+        raise HTTPException(404, f"The page has no file {one_line(name, 80)!r}.") from None
+    return Response(data, media_type=media_type(name))
 
 
 def _number(text: str | None, default: int) -> int:

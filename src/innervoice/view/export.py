@@ -31,6 +31,7 @@ from innervoice.view.rows import whole_text
 
 __all__ = [
     "PAGE",
+    "USAGE_PAGE",
     "ExportedFile",
     "Form",
     "asset",
@@ -511,7 +512,10 @@ def _variable(module: str) -> str:
 
 
 PAGE = "index.html"
+USAGE_PAGE = "usage.html"
 _FOLDER = Path(__file__).parent / "assets"
+_USAGE_FOLDER = Path(__file__).parent / "usage_assets"
+"""What only the page about usage has, and no export."""
 _ASSET_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -521,17 +525,18 @@ _ASSET_TYPES = {
 
 
 def names() -> frozenset[str]:
-    """The names of all files."""
-    if not _FOLDER.is_dir():
-        return frozenset()
-    return frozenset(path.name for path in _FOLDER.iterdir() if path.suffix in _ASSET_TYPES)
+    """The names of all files of the page that is exported."""
+    return frozenset(_files(_FOLDER))
 
 
 def asset(name: str) -> bytes:
-    """The content of a file whose name is in the list."""
-    if name not in names():
-        raise KeyError(name)
-    return (_FOLDER / name).read_bytes()
+    """The content of a file whose name is in the list, or of one of the page about usage; raises `KeyError` for any other."""
+    return (_files(_USAGE_FOLDER) | _files(_FOLDER))[name].read_bytes()
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    files = folder.iterdir() if folder.is_dir() else ()
+    return {path.name: path for path in files if path.suffix in _ASSET_TYPES}
 
 
 def media_type(name: str) -> str:

@@ -18,7 +18,7 @@ from innervoice.errors import InnervoiceError, UsageError
 from innervoice.privacy.secrets import redacted_name
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.opening import Source, open_source
+from innervoice.sources.opening import Source, open_source, open_tenant_log
 from innervoice.sources.reader import CUT_LINE, Entry
 from innervoice.view.places import (
     PIPED,
@@ -65,10 +65,13 @@ class _Opened(NamedTuple):
 
 
 class Library:
-    """Sources in the given paths, and from standard input."""
+    """Sources in the given paths, and from standard input; with a tenant, request logs as if they had only its requests, and nothing else."""
 
-    def __init__(self, paths: Sequence[Path | str], piped: bytes | None = None) -> None:
-        self._places = Places([Path(path) for path in paths])
+    def __init__(
+        self, paths: Sequence[Path | str], piped: bytes | None = None, *, tenant: str | None = None
+    ) -> None:
+        self.tenant = tenant
+        self._places = Places([Path(path) for path in paths], tenant)
         self._piped = None if piped is None else open_source(piped)
         self._listing = Listing(self._places, self.source)
         self._opened = BoundedCache[_Opened](_POSITIONS)
@@ -77,7 +80,7 @@ class Library:
         # One reader at a time: two would need the memory twice, and share one interpreter anyway. Looking for titles does not wait for it.
         self._reading = RLock()
         self._opening = Lock()
-        self._is_closed = False
+        self.is_closed = False
 
     @property
     def is_live(self) -> bool:
@@ -86,7 +89,12 @@ class Library:
 
     def close(self) -> None:
         """Ends long operations, because the server stops."""
-        self._is_closed = True
+        self.is_closed = True
+
+    def request_logs(self) -> list[Path]:
+        """The files that are request logs, those that were added just now included."""
+        self._places.scan_if_due()
+        return [place.path for place in self._places.all() if place.is_request_log and place.is_inside()]  # fmt: skip
 
     def scan(self) -> bool:
         """Looks for new and changed files; returns whether any were added, removed or reordered."""
@@ -184,7 +192,7 @@ class Library:
                 yield one, error
                 continue
             for entry in source.entries:
-                if self._is_closed:
+                if self.is_closed:
                     return
                 # A conversation that is being viewed is read again; two large ones in memory at a time may be too much.
                 self._conversations.make_room(None, _expected(source, entry))
@@ -211,9 +219,12 @@ class Library:
             if cached is not None and cached.stamp == stamp:
                 return cached
             self._opened.drop(source_id)
-            opened = _Opened(open_source(place.path), stamp)
+            opened = _Opened(self._source(place.path), stamp)
             self._opened.put(source_id, opened, _ENTRY * len(opened.source.entries))
             return opened
+
+    def _source(self, path: Path) -> Source:
+        return open_source(path) if self.tenant is None else open_tenant_log(path, self.tenant)
 
     def _entry(self, id: str) -> tuple[_Opened, Entry]:  # noqa: A002
         source_id, wanted = split_id(id)
@@ -232,7 +243,9 @@ class Library:
         place = self._places.get(source_id)
         if place is None:
             return item_of(source_id, "standard input", source, None)
-        return item_of(source_id, place.label, source, place.path.stat().st_mtime)
+        # The time of the file would tell a tenant about the requests of others.
+        changed = place.path.stat().st_mtime if self.tenant is None else place.changed
+        return item_of(source_id, place.label, source, changed)
 
 
 def _expected(source: Source, entry: Entry) -> int:

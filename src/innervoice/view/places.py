@@ -21,6 +21,8 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.opening import FoundPaths, Source, reader_names, reader_of
 from innervoice.sources.reader import Entry, Reader
+from innervoice.sources.request_log import READER as REQUEST_LOG
+from innervoice.sources.request_log import LogTail, TenantLines
 from innervoice.view.row_types import SourceItem, SourceList, fact, moment, size
 
 __all__ = [
@@ -62,6 +64,11 @@ class ViewedFile(NamedTuple):
     reader: Reader | None
     """None for a given file of an unknown format."""
 
+    @property
+    def is_request_log(self) -> bool:
+        """Whether it is a log of a gateway or of the emulator."""
+        return self.reader is REQUEST_LOG
+
     def is_inside(self) -> bool:
         """Whether it is still inside the given path; a link may have replaced it."""
         return self.path.resolve().is_relative_to(self.root.resolve())
@@ -75,8 +82,11 @@ class ViewedFile(NamedTuple):
 class Places:
     """The files, by id, newest first."""
 
-    def __init__(self, paths: Sequence[Path]) -> None:
+    def __init__(self, paths: Sequence[Path], tenant: str | None = None) -> None:
+        """With a tenant, only the request logs that have requests of this tenant, and only facts about these."""
         self._roots = [Path(path) for path in paths]
+        self._tenant = tenant
+        self._own: dict[Path, tuple[LogTail, TenantLines]] = {}
         self._lock = Lock()
         self._by_id: dict[str, ViewedFile] = {}
         self._readers: dict[Path, tuple[tuple[int, int], Reader | None]] = {}
@@ -107,8 +117,9 @@ class Places:
         with self._lock:
             is_new = [*self._by_id] != [place.id for place in ordered]
             self._by_id = {place.id: place for place in ordered}
-            self.unknown = paths.unknown
-            self.troubles = [why for _, why in paths.troubles]
+            if self._tenant is None:
+                self.unknown = paths.unknown
+                self.troubles = [why for _, why in paths.troubles]
         self._due = monotonic() + _REST * (monotonic() - began)
         return is_new
 
@@ -131,8 +142,12 @@ class Places:
             OSError
         ):  # it was removed meanwhile, or cannot be read, which is reported when it is opened
             return None
+        if self._tenant is not None:
+            return (
+                self._own_part(path, root, status, self._tenant) if reader is REQUEST_LOG else None
+            )
         return ViewedFile(
-            id=sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH],
+            id=_id_of(path),
             path=path,
             root=root,
             label=path.name if path == root else str(Path(root.name, path.relative_to(root))),
@@ -140,6 +155,24 @@ class Places:
             size=status.st_size,
             reader=reader,
         )
+
+    def _own_part(
+        self, path: Path, root: Path, status: os.stat_result, tenant: str
+    ) -> ViewedFile | None:
+        """What a tenant may know about a request log; None if it has no request there."""
+        tail, own = self._own.get(path) or (LogTail(status), TenantLines(tenant))
+        if not tail.is_of(status):
+            tail, own = LogTail(status), TenantLines(tenant)
+        self._own[path] = tail, own
+        try:
+            for line in tail.lines(path):
+                own.is_own(line)
+        except OSError:
+            return None
+        if not own.size:
+            return None
+        # Neither the name nor the time of the file is about this tenant alone.
+        return ViewedFile(_id_of(path), path, root, "requests", own.at, own.size, REQUEST_LOG)
 
     def _reader_of(self, path: Path) -> Reader | None:
         """The format of a file; its beginning is read again only if it may have changed."""
@@ -150,6 +183,10 @@ class Places:
         if reader is None or reader[0] != beginning:
             reader = self._readers[path] = beginning, reader_of(path)
         return reader[1]
+
+
+def _id_of(path: Path) -> str:
+    return sha256(os.fsencode(path.absolute())).hexdigest()[:_ID_LENGTH]
 
 
 def stamp_of(paths: Iterable[Path]) -> Stamp:
@@ -288,7 +325,7 @@ def _unexamined(place: ViewedFile) -> SourceItem:
     """The facts about a file without opening it; its main conversation has no name yet."""
     return SourceItem(
         id=place.id,
-        title=one_line(place.path.name),
+        title=one_line(Path(place.label).name),
         path=one_line(place.label, 500),
         kind=place.reader.kind if place.reader else "",
         first=f"{place.id}.",

@@ -70,6 +70,8 @@ class About(TypedDict):
     """The model of `--for`."""
     is_live: bool
     is_export: bool
+    has_usage: NotRequired[bool]
+    """Whether there is a request log, whose sums the page about usage has."""
 
 
 class Fact(TypedDict):

@@ -41,17 +41,17 @@ _pools: WeakKeyDictionary[Any, tuple[Any, AsyncGenerator[None]]] = WeakKeyDictio
 
 
 def client_of(call: CompletionCall) -> Any:
-    """A client for one call, over the shared connection pool."""
+    """A client for one call, over the shared connection pool. litellm asks for no reasoning that its caller does not mention."""
     kind = import_module("innervoice.client.sync").Client
     http = call.http or flag("client_session") or _shared()
-    return kind(**call.settings, http=_listening(http, call))
+    return kind(**call.settings, show=None, http=_listening(http, call))
 
 
 async def async_client_of(call: CompletionCall) -> Any:
     """The same for an async call."""
     kind = import_module("innervoice.client.aio").AsyncClient
     http = call.http or flag("aclient_session") or await _shared_async()
-    return kind(**call.settings, http=_listening(http, call))
+    return kind(**call.settings, show=None, http=_listening(http, call))
 
 
 async def close_litellm_async_clients() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from innervoice.sources.request_log.lines import LogTail, TenantData, TenantLines
 from innervoice.sources.request_log.read import READER
 
-__all__ = ["READER"]
+__all__ = ["READER", "LogTail", "TenantData", "TenantLines"]

@@ -129,6 +129,7 @@ async function start() {
     usePolicy(target.value);
   });
   suggestTargets(about.targets);
+  if (about.has_usage) byId("help-button").before(make("a.small", { href: "usage" }, "Usage"));
   readPlace();
   for (const id of exported ? ["plan-button", "compare-button", "export", "everywhere-label"] : []) byId(id).hidden = true;
   if (place.c && !exported) loadSources().catch((error) => say(error.message));
