@@ -42,8 +42,9 @@ def archives(folder, names, extra=()):
 
 
 def everything(contents):
-    assets = sorted((ROOT / "src" / "innervoice" / "view" / "assets").glob("*"))
-    return [*contents._NEEDED, *(f"innervoice/view/assets/{file.name}" for file in assets)]
+    package = ROOT / "src"
+    assets = sorted((package / "innervoice" / "view").glob("*assets/*"))
+    return [*contents._NEEDED, *(file.relative_to(package).as_posix() for file in assets)]
 
 
 def test_complete_archives(contents, tmp_path, monkeypatch):

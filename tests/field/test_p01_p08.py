@@ -139,7 +139,7 @@ def test_p03_parallel_calls_of_which_one_is_signed():
     received = json.loads(witness.answered[0])["candidates"][0]["content"]["parts"]
     (sent,) = turns_of(witness.sent[1])
 
-    assert [True, False] == ["thoughtSignature" in part for part in received]
+    assert [True, False] == ["thoughtSignature" in part for part in received if "functionCall" in part]  # fmt: skip
     assert received == sent["parts"]
     assert "signature_filled" not in noted(chat.responses[1])
 

@@ -125,15 +125,15 @@ def test_p35_withheld_reasoning_is_there(model):
     Here: the part has the form "hidden", every output format mentions it, and it is sent back.
     Seen failing: decode leaving out thinking parts without text.
     """
-    client = emulated_client()
-    response = client.ask(model, QUESTION, reasoning="high")
+    client, setting = emulated_client(), iv.Reasoning("high", show="hidden")
+    response = client.ask(model, QUESTION, reasoning=setting)
     history = iv.from_json(iv.to_json([iv.user(QUESTION), response.message, iv.user("And 2 + 2?")]))
 
     assert ["hidden"] == [part.form for part in response.parts if part.type == "thinking"]
     assert not response.has_thinking
     assert "hidden" in show.render(response, "plain", "summary").lower()
     assert ["kept"] == [item.action for item in iv.plan(history, model).decisions]
-    assert "2 + 2 = 4." == client.ask(model, history, reasoning="high").text
+    assert "2 + 2 = 4." == client.ask(model, history, reasoning=setting).text
 
 
 def test_p36_summaries_keep_their_boundaries():

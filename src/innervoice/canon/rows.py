@@ -75,6 +75,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Text of the URL that is replaced once the braces are filled."""
     keys: tuple[str, ...]
     """Environment variables that may hold its key, in the order in which they are read."""
+    key_starts: tuple[str, ...] = ()
+    """What its keys begin with, where those of no other host do."""
     tokens: tuple[str, ...] = ()
     """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
     key_header: str = "authorization"

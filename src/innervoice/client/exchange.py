@@ -358,8 +358,8 @@ class Exchange:
 
     def _explain_hidden(self, response: Response) -> None:
         """Notes why there is nothing to read of reasoning that took place."""
-        hidden = any(isinstance(part, Thinking) for part in response.parts)
-        if response.has_thinking or not (hidden or response.usage.reasoning_tokens):
+        thoughts = [part.text for part in response.parts if isinstance(part, Thinking)]
+        if any(thoughts) or not (thoughts or response.usage.reasoning_tokens):
             return
         row, setting = self._destination.target.row, self._request.reasoning
         if self._recovered:

@@ -16,6 +16,7 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, RequestFields, Tool, check_base_url
 from innervoice.canon.response import Response
+from innervoice.canon.rows import ModelRow
 from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.makers import nearest_models, owners_of
 from innervoice.catalog.targets import split_id, target_at
@@ -59,6 +60,9 @@ BODY_LIMIT = 1_000_000
 
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _VALUE = re.compile(r"[\t\x20-\x7e]*")
+
+
+_AUTO = Reasoning(show="auto")
 
 
 class Settings:
@@ -125,23 +129,26 @@ class Settings:
         provider, name = self.names(model, options)
         host = host_of(provider)
         base_url, is_default_url = self._place(provider, name, options)
+        # Servers that call themselves compatible usually support this dialect, unless the caller says otherwise.
+        dialect = options.get("dialect") or (None if host else DEFAULT)
+        scope = options.get("scope", self._scope)
+        target = target_at(provider, name, dialect, scope)
+        mode = options.get("mode", "clamp")
         request = Request(
             f"{provider}/{name}",
             messages_of(messages),
             **{
                 **options,
                 "base_url": base_url,
-                "scope": options.get("scope", self._scope),
+                "scope": scope,
                 "stream": stream or bool(options.get("stream")),
-                # Servers that call themselves compatible usually support this dialect, unless the caller says otherwise.
-                "dialect": options.get("dialect") or (None if host else DEFAULT),
+                "dialect": dialect,
+                "reasoning": self._shown(options.get("reasoning"), provider, target.row, mode),
             },
         )
-        request = self._with_show(request)
         answer_type = None if schema is None else AnswerType.of(schema)
         if answer_type is not None:
             request = structured(request, answer_type)
-        target = target_at(provider, name, request.dialect, request.scope)
         return Exchange(
             request,
             Destination(target, is_default_url),
@@ -155,20 +162,21 @@ class Settings:
             on_hidden=lambda: self._refused_to_show.add(provider),
         )
 
-    def _with_show(self, request: Request) -> Request:
-        """The request, asking for what the model can show of its reasoning at no price, unless the caller says what is shown.
+    def _shown(self, given: Any, provider: str, row: ModelRow, mode: str) -> Any:
+        """The setting for reasoning, asking for what the model can show of it at no price, unless the caller says what is shown.
 
         Not in the modes in which a request is sent just as it was written, and not after the provider has refused to show anything.
         """
-        setting = request.reasoning
-        provider = request.model.partition("/")[0]
-        if self._show is None or request.mode != "clamp" or provider in self._refused_to_show:
-            return request
-        if setting is None:
-            return request.replace(reasoning=Reasoning(show=self._show))
-        if setting.show is not None or setting.effort == "none":
-            return request
-        return request.replace(reasoning=setting.replace(show=self._show))
+        if row.shown != "hidden" or "summary" not in row.showable:
+            return given
+        if self._show is None or mode != "clamp" or provider in self._refused_to_show:
+            return given
+        if given is None:
+            return _AUTO
+        setting = Reasoning.from_any(given)
+        if setting is None or setting.show is not None or setting.effort == "none":
+            return given
+        return setting.replace(show=self._show)
 
     def _headers(self, headers: Mapping[str, str] | None) -> Mapping[str, str]:
         """The headers that the caller adds to one call."""

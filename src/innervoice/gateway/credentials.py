@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
 from innervoice.canon.target import Target
+from innervoice.catalog.lookup import all_hosts
 from innervoice.client.auth import Destination, Outgoing
 from innervoice.errors import UsageError
 from innervoice.gateway.endpoints import KEY_HEADERS, given_key
@@ -38,21 +39,6 @@ _BESIDE = (
     "x-goog-user-project",
 )
 """Headers that name the account behind a credential, or the program that logged in."""
-# Who gives out keys that begin so (documentation and errors of the providers, read 2026-11-17).
-_STARTS = {
-    "AIza": "gemini",
-    "csk-": "cerebras",
-    "fw_": "fireworks",
-    "gsk_": "groq",
-    "hf_": "huggingface",
-    "nvapi-": "nvidia",
-    "pplx-": "perplexity",
-    "sk-ant-": "anthropic",
-    "sk-or-": "openrouter",
-    "sk-proj-": "openai",
-    "sk-svcacct-": "openai",
-    "xai-": "xai",
-}
 _OWNER_DIGITS = 24
 
 
@@ -90,7 +76,7 @@ def credential_of(
     beside = {name: headers[name] for name in _BESIDE if name in headers}
     if not own and parse_qs(query).get("key"):
         own["x-goog-api-key"] = key  # the same, where it is in no URL
-    provider = next((name for start, name in _STARTS.items() if key.startswith(start)), None)
+    provider = next((host.id for host in all_hosts() if key.startswith(host.key_starts)), None)
     if provider is None:
         # Many hosts have OpenAI's chat API, each with its own keys.
         row = dialect_named(dialect)
