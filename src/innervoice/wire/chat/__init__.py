@@ -39,7 +39,7 @@ def turn_of(body: dict[str, Any]) -> list[Any]:
     ]
 
 
-# Of vLLM, SGLang, llama.cpp, OpenRouter, Mistral, Ollama, NVIDIA and the hosts of facts about reasoning (their documentation, read 2026-11-17).
+# Members of vLLM, SGLang, llama.cpp, OpenRouter, Mistral, Ollama, NVIDIA and others (their documentation and recorded requests, read 2026-11-17).
 _EXTENSIONS = frozenset(
     {
         "add_generation_prompt", "add_special_tokens", "bad_words", "cache_prompt", "chat_template", "chat_template_args",
