@@ -13,6 +13,7 @@ from innervoice.canon.storage import from_json
 from innervoice.canon.words import REASONING_FIELDS
 from innervoice.errors import DecodeError
 from innervoice.sources.stored import history_from
+from innervoice.wire.envelopes import parsed_text
 
 __all__ = [
     "TRACE_INPUTS",
@@ -243,24 +244,15 @@ _OUTPUT_TEXTS = ("output", "completion", "text", "answer", "response", "result")
 _INPUT_TEXTS = ("input", "question", "prompt", "query", "text")
 
 
-def _parsed(value: Any) -> Any:
-    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return load_json(value)
-        except ValueError:
-            return value
-    return value
-
-
 def is_trace_output(value: Any) -> bool:
     """Whether a value is the output of a call: an object with a message, generations or an answer of an API."""
-    value = _parsed(value)
+    value = parsed_text(value)
     return isinstance(value, dict) and not _OUTPUT_MEMBERS.isdisjoint(value)
 
 
 def trace_output(value: Any) -> Any:
     """The text, the message or the answer of an API in an output."""
-    value = _parsed(value)
+    value = parsed_text(value)
     while isinstance(value, (list, tuple)) and value:
         value = value[-1]
     if not isinstance(value, dict):
@@ -276,7 +268,7 @@ def trace_output(value: Any) -> Any:
 
 def prompt_of_trace(value: Any) -> list[dict[str, Any]] | None:
     """The prompt in the input of a call."""
-    value = _parsed(value)
+    value = parsed_text(value)
     if isinstance(value, dict):
         texts = (value[name] for name in _INPUT_TEXTS if isinstance(value.get(name), str))
         value = value.get("messages") or next(texts, None)

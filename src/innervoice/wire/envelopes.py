@@ -15,7 +15,7 @@ from innervoice.errors import DecodeError
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, members_of
 from innervoice.wire.refusals import failure_of
 
-__all__ = ["Content", "opened"]
+__all__ = ["Content", "opened", "parsed_text"]
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -73,7 +73,7 @@ def _refused(line: dict[str, Any]) -> Failure | None:
     status = as_count(body.get("status_code")) or as_count(body.get("statusCode")) or 0
     if status < 400:
         return None
-    failure = failure_of(_parsed(body.get("body")))
+    failure = failure_of(parsed_text(body.get("body")))
     message = failure.message or f"status {status}"
     code = status if failure.code is None else failure.code
     return Failure(type=failure.type, code=code, message=message, raw=line)
@@ -82,10 +82,10 @@ def _refused(line: dict[str, Any]) -> Failure | None:
 def _vertex_status(line: dict[str, Any]) -> Failure | None:
     """Vertex writes a failure as text into `status`, sometimes with JSON at its end."""
     status = as_text(line.get("status"))
-    if not status or as_dict(_parsed(line.get("response"))):
+    if not status or as_dict(parsed_text(line.get("response"))):
         return None
     begun = status.find("{")
-    detail = _parsed(status[begun:]) if begun >= 0 else None
+    detail = parsed_text(status[begun:]) if begun >= 0 else None
     if isinstance(detail, dict):
         return failure_of(detail)
     return Failure(message=status, raw=line)
@@ -207,7 +207,7 @@ def opened(value: dict[str, Any], is_answer: Callable[[Any], bool]) -> Content |
         stored = stored or row.is_stored
         if failure := _failure_in(row, here):
             return Content(failure=failure, is_stored=stored)
-        inner = next(filter(None, (_parsed(_at(here, path)) for path in row.answers)), None)
+        inner = next(filter(None, (parsed_text(_at(here, path)) for path in row.answers)), None)
         if not isinstance(inner, (dict, list)):
             raise DecodeError(f"{row.name} has no answer: {members_of(here)}")
         here = inner
@@ -226,17 +226,17 @@ def _rows_of(value: Any) -> Iterator[Envelope]:
 def _failure_in(row: Envelope, value: dict[str, Any]) -> Failure | None:
     for path in row.failures:
         if error := _at(value, path):
-            return failure_of(_parsed(error)).replace(raw=value)
+            return failure_of(parsed_text(error)).replace(raw=value)
     return row.says(value)
 
 
 def _at(value: Any, path: Path) -> Any:
     for step in path:
-        value = as_dict(_parsed(value)).get(step)
+        value = as_dict(parsed_text(value)).get(step)
     return value
 
 
-def _parsed(value: Any) -> Any:
+def parsed_text(value: Any) -> Any:
     """The value, or the JSON object or list in a text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
