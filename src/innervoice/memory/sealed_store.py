@@ -1,13 +1,14 @@
 """Items that only the gateway's key opens, in any store.
 
-They are compressed, and bound to their tenant, kind and id (below): one that was moved to another place cannot be opened. An item
+Large ones are compressed, and all are bound to their tenant, kind and id (below): one that was moved to another place cannot be opened. An item
 that cannot be opened is treated as missing.
 """
 
 from __future__ import annotations
 
+import asyncio
 import zlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 from importlib import import_module
 from secrets import token_bytes, token_hex
@@ -20,6 +21,11 @@ __all__ = ["SealedStore", "Sealing", "derived"]
 _MAGIC = b"s\x01"
 _KEY_SIZE = 16
 _UNPACKED = 64 * 1024 * 1024
+_PLAIN = b"\0"
+"""Before data that is not compressed; no zlib stream begins with it."""
+_SHORT = 16 * 1024
+_LARGE = 256 * 1024
+"""Data that takes long to compress."""
 
 
 class SealedStore:
@@ -27,6 +33,9 @@ class SealedStore:
 
     def __init__(self, store: Store, secret: bytes, *older: bytes) -> None:
         self.store = store
+        self._put_soon: Callable[..., asyncio.Future[None] | None] | None = getattr(
+            store, "put_soon", None
+        )
         self._sealing = Sealing(_MAGIC, "store", secret, *older)
         self._lookup = [derived(one, "names in the store") for one in (secret, *older)]
 
@@ -47,8 +56,17 @@ class SealedStore:
     ) -> None:
         """Stores data under these keys."""
         name = id or token_hex(16)
-        sealed = self._sealing.seal(zlib.compress(data, 1), tenant, kind, name)
+        sealed = self._sealing.seal(_packed(data), tenant, kind, name)
         await self.store.put(StoredItem(name, tenant, kind, sealed, created, kept), keys)
+
+    def put_soon(
+        self, tenant: str, kind: str, data: bytes, keys: Sequence[bytes], *, created: float, id: str  # noqa: A002 - the item's
+    ) -> asyncio.Future[None] | None:
+        """Stores data in this step of the event loop, if the store can do that without delaying others; None if only `put` can."""
+        if self._put_soon is None or len(data) > _LARGE:
+            return None
+        sealed = self._sealing.seal(_packed(data), tenant, kind, id)
+        return self._put_soon(StoredItem(id, tenant, kind, sealed, created), keys)
 
     async def get(
         self, tenant: str, kind: str, keys: Sequence[bytes], known: Collection[str] = ()
@@ -79,12 +97,19 @@ class SealedStore:
         packed = self._sealing.open(sealed, tenant, kind, name)
         if packed is None:
             return None
+        if packed.startswith(_PLAIN):
+            return packed[len(_PLAIN) :]
         unpacking = zlib.decompressobj()
         try:
             data = unpacking.decompress(packed, _UNPACKED)
         except zlib.error:
             return None
         return data if unpacking.eof else None
+
+
+def _packed(data: bytes) -> bytes:
+    """The data as it is sealed: compressing a short text takes longer than writing it."""
+    return _PLAIN + data if len(data) < _SHORT else zlib.compress(data, 1)
 
 
 def _digest(secret: bytes, *facts: str) -> bytes:

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
 from innervoice.canon.messages import Message
+from innervoice.canon.parts import Thinking
 from innervoice.canon.storage import from_json, to_json
 from innervoice.errors import DecodeError
 from innervoice.memory.recent_turns import RecentTurns
@@ -73,15 +74,25 @@ class Turns:
         self, record: TurnRecord, keys: Sequence[bytes], stored: Message | None = None
     ) -> bool:
         """Keeps a turn in memory, and `stored` of it in the store; returns whether everything is where it should be."""
-        data = to_json(record.message)
-        self._recent.put(record, keys, len(data))
+        kept = record.message if stored is None else stored
+        data = to_json(kept)
+        self._recent.put(record, keys, len(data) + _left_out(record.message, kept))
         if self._sealed is None:
             return True
         if stored is None:
             _keep(self._passing, record.id, None)
             return True
-        if stored is not record.message:
-            data = to_json(stored)
+        soon = self._sealed.put_soon(
+            record.tenant, KIND, data, keys, created=record.created, id=record.id
+        )
+        if soon is not None:
+            try:
+                await soon
+            except StoreError:
+                pass  # it can still wait for the store
+            else:
+                self._catch_up()
+                return True
         _keep(self._unsaved, record.id, _Unsaved(record.tenant, record.created, data, tuple(keys)))
         try:
             await self._calls.wait(lambda: self._save(record.id), _WRITE_SECONDS)
@@ -188,6 +199,14 @@ class Turns:
 
     def _is_here_alone(self, name: str) -> bool:
         return name in self._unsaved or name in self._passing
+
+
+def _left_out(message: Message, stored: Message) -> int:
+    """About how many bytes of a turn are not stored."""
+    if stored is message:
+        return 0
+    texts = (part.text for part in message.parts if isinstance(part, Thinking))
+    return sum(map(len, texts))
 
 
 def _keep(entries: OrderedDict[str, Value], name: str, value: Value) -> None:

@@ -20,6 +20,7 @@ from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.memory.stores.sqlite_items import SqliteItems
+from innervoice.memory.stores.sqlite_puts import PutsOnLoop
 from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, StoreError, TenantUsage
 
 __all__ = [
@@ -52,9 +53,20 @@ class SqliteStore:
         self._items = SqliteItems(retention or Retention(), now)
         self._readers = ReaderThreads(lambda: connect(self.path, busy_seconds))
         self._writer = WriterThread(lambda: connect(self.path, busy_seconds), self._items.tidy)
+        self._puts = PutsOnLoop(self._impatient, self._items, self._writer)
         self._busy_seconds = busy_seconds
         self._overwriting = asyncio.Lock()
         self._deleted = False
+
+    def _impatient(self) -> FileConnection:
+        """A connection that waits for nobody, and leaves copying the log to a thread."""
+        connection = connect(self.path, 0.0)
+        connection.execute("PRAGMA wal_autocheckpoint = 0")
+        return connection
+
+    def put_soon(self, item: StoredItem, keys: Sequence[bytes]) -> asyncio.Future[None] | None:
+        """Stores an item with all others of this step of the event loop; None if only `put` can do it without delaying others."""
+        return self._puts.put(item, keys)
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item under its keys."""
@@ -126,6 +138,7 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Ends the threads, after they have finished their work."""
+        self._puts.close()
         await asyncio.to_thread(self._readers.stop)
         await asyncio.to_thread(self._writer.stop)
 

@@ -28,6 +28,15 @@ _MOST_VALUES = 512
 _STEP = 32
 _AGED = "INDEXED BY items_by_age WHERE created < ? AND NOT kept"
 _UNUSED = "INDEXED BY items_by_use WHERE tenant = ? AND used < ? AND NOT kept"
+_INSERT = (
+    "INSERT INTO items (tenant, id, kind, created, used, kept, size, place, keys)"
+    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (tenant, id) DO NOTHING"
+)
+_CROWDED = (
+    "DELETE FROM keys WHERE tenant = ? AND key = ? AND item <= (SELECT item FROM keys"
+    f" WHERE tenant = ? AND key = ? ORDER BY item DESC LIMIT 1 OFFSET {MOST_UNDER_A_KEY})"
+)
+_GROW = "UPDATE tenants SET items = items + ?, size = size + ? WHERE number = ? RETURNING size"
 _DROPPED = "number, tenant, kept, size, place, keys"
 
 
@@ -42,43 +51,46 @@ class SqliteItems:
 
     def put(self, connection: sqlite3.Connection, item: StoredItem, keys: Sequence[bytes]) -> None:
         """Stores an item, unless it exists."""
-        tenant = _tenant_made(connection, item.tenant)
-        if connection.execute(
-            "SELECT 1 FROM items WHERE tenant = ? AND id = ?", (tenant, encoded(item.id))
-        ).fetchone():
-            return
-        keys = list(dict.fromkeys(keys))
-        number = connection.execute(
-            "INSERT INTO items (tenant, id, kind, created, used, kept, size, place, keys)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                tenant,
-                encoded(item.id),
-                encoded(item.kind),
-                item.created,
-                self._now(),
-                item.kept,
-                len(item.data),
-                write_data(connection, item.data),
-                _packed(keys),
-            ),
-        ).lastrowid
-        assert number is not None
-        connection.executemany(
-            "INSERT INTO keys VALUES (?, ?, ?)", [(tenant, key, number) for key in keys]
-        )
-        connection.executemany(
-            # By name: Python 3.12 takes ?1 for a name, too, and warns of a sequence.
-            "DELETE FROM keys WHERE tenant = :tenant AND key = :key AND item <= (SELECT item FROM keys"
-            " WHERE tenant = :tenant AND key = :key ORDER BY item DESC LIMIT 1 OFFSET :most)",
-            [{"tenant": tenant, "key": key, "most": MOST_UNDER_A_KEY} for key in keys],
-        )
-        if not item.kept:
-            connection.execute(
-                "UPDATE tenants SET items = items + 1, size = size + ? WHERE number = ?",
-                (len(item.data), tenant),
-            )
-            self._make_room(connection, tenant, number)
+        self.put_all(connection, [(item, keys)])
+
+    def put_all(
+        self,
+        connection: sqlite3.Connection,
+        entries: Sequence[tuple[StoredItem, Sequence[bytes]]],
+    ) -> None:
+        """Stores items, each unless it exists. What they share is read and written once."""
+        (start,) = connection.execute("SELECT place FROM tail").fetchone()
+        now, place = self._now(), int(start)
+        numbers: dict[str, int] = {}
+        under: list[tuple[int, bytes, int]] = []
+        added: dict[int, tuple[int, int, int]] = {}
+        pieces: list[bytes] = []
+        for item, keys in entries:
+            tenant = numbers.get(item.tenant)
+            if tenant is None:
+                tenant = numbers[item.tenant] = _tenant_made(connection, item.tenant)
+            keys = tuple(dict.fromkeys(keys))
+            size = len(item.data)
+            row = (
+                tenant, encoded(item.id), encoded(item.kind), item.created, now, item.kept, size, place, _packed(keys),
+            )  # fmt: skip
+            inserted = connection.execute(_INSERT, row)
+            number = inserted.lastrowid
+            if inserted.rowcount != 1 or number is None:
+                continue  # it exists
+            place += size
+            pieces.append(item.data)
+            under += [(tenant, key, number) for key in keys]
+            if not item.kept:
+                count, bytes_before, _ = added.get(tenant, (0, 0, 0))
+                added[tenant] = count + 1, bytes_before + size, number
+        write_data(connection, int(start), pieces)
+        connection.executemany("INSERT INTO keys VALUES (?, ?, ?)", under)
+        connection.executemany(_CROWDED, dict.fromkeys((*one[:2], *one[:2]) for one in under))
+        for tenant, (count, size, newest) in added.items():
+            (total,) = connection.execute(_GROW, (count, size, tenant)).fetchone()
+            if total > self._retention.tenant_bytes:
+                self._make_room(connection, tenant, newest)
 
     def get(
         self,
@@ -369,21 +381,27 @@ _COUNT = 4
 _CHUNK = 512
 
 
-def write_data(connection: sqlite3.Connection, data: bytes) -> int:
-    """Appends data; returns its place."""
-    (start,) = connection.execute("SELECT place FROM tail").fetchone()
-    for number, offset, begin, end in _parts(start, len(data)):
-        part = data[begin:end]
+def write_data(connection: sqlite3.Connection, start: int, items: Sequence[bytes]) -> None:
+    """Appends the data of items at a place, the end of all data so far."""
+    counts: dict[int, int] = {}
+    end = start
+    for data in items:
+        for number, *_ in _parts(end, len(data)):
+            counts[number] = counts.get(number, 0) + 1
+        end += len(data)
+    everything = b"".join(items)
+    for number, offset, begin, until in _parts(start, len(everything)):
+        part = everything[begin:until]
         if offset:
             with connection.blobopen("pieces", "data", number) as piece:
-                _add(piece, 1)
+                _add(piece, counts[number])
                 piece.seek(_COUNT + offset)
                 piece.write(part)
         else:
-            whole = (1).to_bytes(_COUNT, "little") + part.ljust(PIECE, b"\0")
+            whole = counts[number].to_bytes(_COUNT, "little") + part.ljust(PIECE, b"\0")
             connection.execute("INSERT INTO pieces VALUES (?, ?)", (number, whole))
-    connection.execute("UPDATE tail SET place = ?", (start + len(data),))
-    return int(start)
+    if end > start:
+        connection.execute("UPDATE tail SET place = ?", (end,))
 
 
 def read_data(

@@ -1,0 +1,136 @@
+"""Puts into a SQLite file from an event loop, all that wait in one transaction, without a thread.
+
+A thread for each put costs more than the put: it has to be woken, and so has the loop when it is done. A transaction on a file that nobody
+locks takes less than a millisecond, so it is done on the loop itself, as long as it is that fast. The first one that is not, or that finds
+the file locked or damaged, is left to the thread of the store, which may wait, and so are all others for a while.
+
+    put ──► the group of this step of the loop ──► one transaction ──► all of them are answered
+                                               └─► locked, full, slow: the thread
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from innervoice.memory.stores.store import StoredItem, StoreError
+
+if TYPE_CHECKING:
+    from innervoice.memory.stores.sqlite import FileConnection, WriterThread
+    from innervoice.memory.stores.sqlite_items import SqliteItems
+
+__all__ = ["PutsOnLoop"]
+
+_MOST_BYTES = 256 * 1024
+"""A larger item takes long to write."""
+_SLOW_SECONDS = 0.01
+"""Other answers wait while a group is written: not longer than this."""
+_REST_SECONDS = 2.0
+_LOG_PAGES = 1_000
+"""After about so many pages the log is copied into the file, by the thread: that waits for the disk."""
+_PAGE = 4_096
+_PAGES_AN_ITEM = 4
+"""Pages that an item changes besides its data: rows, indexes and keys."""
+
+
+class _Waiting(NamedTuple):
+    item: StoredItem
+    keys: Sequence[bytes]
+    future: asyncio.Future[None]
+
+
+class PutsOnLoop:
+    """The puts of one event loop. `connect` opens a connection that waits for no lock and leaves the log alone."""
+
+    def __init__(
+        self,
+        connect: Callable[[], FileConnection],
+        items: SqliteItems,
+        thread: WriterThread,
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self._connect, self._items, self._thread, self._clock = connect, items, thread, clock
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._waiting: list[_Waiting] = []
+        self._connection: FileConnection | None = None
+        self._rests_until = float("-inf")
+        self._pages = 0
+
+    def put(self, item: StoredItem, keys: Sequence[bytes]) -> asyncio.Future[None] | None:
+        """Stores an item in this step of the loop; None if that would take long, or another loop does so.
+
+        The future fails with `StoreError` if the item was not stored after all.
+        """
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            if self._loop is not None and not self._loop.is_closed():
+                return None
+            self._loop, self._waiting = loop, []
+        if len(item.data) > _MOST_BYTES or self._clock() < self._rests_until:
+            return None
+        future: asyncio.Future[None] = loop.create_future()
+        if not self._waiting:
+            loop.call_soon(self._write)
+        self._waiting.append(_Waiting(item, keys, future))
+        return future
+
+    def close(self) -> None:
+        """Closes the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _write(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        problem: StoreError | None = None
+        try:
+            connection = self._opened()  # which takes longer, once
+            began = self._clock()
+            self._store(connection, waiting)
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
+            self._rest()
+            with contextlib.suppress(Exception):
+                self.close()
+            problem = StoreError(type(error).__name__)
+        else:
+            if self._clock() - began > _SLOW_SECONDS:
+                self._rest()
+        for one in waiting:
+            if one.future.done():
+                continue  # whoever waited was cancelled
+            if problem is None:
+                one.future.set_result(None)
+            else:
+                one.future.set_exception(problem)
+
+    def _opened(self) -> FileConnection:
+        if self._connection is not None and self._connection.is_replaced():
+            self.close()
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+    def _store(self, connection: FileConnection, waiting: Sequence[_Waiting]) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._items.put_all(connection, [(one.item, one.keys) for one in waiting])
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.rollback()
+            raise
+        self._pages += sum(_PAGES_AN_ITEM + len(one.item.data) // _PAGE for one in waiting)
+        if self._pages > _LOG_PAGES:
+            self._pages = 0
+            self._thread.submit(_copy_log, in_transaction=False)
+
+    def _rest(self) -> None:
+        self._rests_until = self._clock() + _REST_SECONDS
+
+
+def _copy_log(connection: FileConnection) -> None:
+    """Copies the log into the file, as far as nobody reads it; who writes meanwhile goes on."""
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
