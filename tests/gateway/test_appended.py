@@ -11,18 +11,11 @@ import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
 from gateway.witness import FRONTS, Witness, ask, reasoning_is_back
 from innervoice.canon.jsontext import load_json
-from innervoice.gateway import rewritten
 from innervoice.gateway.appended import AppendedRequests
 from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.config import GatewayConfig
 from innervoice.gateway.endpoints import Endpoint
-from innervoice.gateway.limits import LIMITS
-
-
-@pytest.fixture(autouse=True)
-def _small_ones_too(monkeypatch):
-    monkeypatch.setattr(rewritten, "LIMITS", replace(LIMITS, appended_from_bytes=0))
 
 
 class Watched(AppendedRequests):
@@ -209,7 +202,7 @@ def test_what_is_refused_is_read_as_a_whole_and_served():
     broken = frame._replace(after=frame.after.replace(b'"adaptive"', b'"enabled"'))
     assert broken != frame
     sent = replace(answered.sent, frame=broken)
-    served.gateway.appended._values[key] = answered._replace(sent=sent)
+    served.gateway.appended._values[key] = answered._replace(sent=sent, unmarked=broken)
     asyncio.run(client.turn())
     assert [200, 400, 200] == served.upstream.statuses
     assert not served.gateway.appended._values.get(key)

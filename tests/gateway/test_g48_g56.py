@@ -3,7 +3,6 @@
 import asyncio
 import json
 import sys
-from dataclasses import replace
 
 import pytest
 
@@ -13,7 +12,6 @@ from gateway.situations import ASKED, FOUR, noted, played, serve, sse, words
 from gateway.upstreams import Answer, Scripted
 from innervoice.canon.usage import Usage
 from innervoice.gateway.config import UpstreamSettings
-from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import DIALECTS
 
 BILLING = "x-anthropic-billing-header: cc_version=2.1.325; cch={};"
@@ -472,16 +470,13 @@ def test_g55_the_name_that_the_client_gave(front, stream, written):
 
 
 @pytest.mark.parametrize("front", ["anthropic", "openai-chat"])
-def test_g56_a_turn_costs_its_new_messages(front, monkeypatch):
+def test_g56_a_turn_costs_its_new_messages(front):
     """G56. A turn of a long conversation costs its new messages, not its history.
 
     Elsewhere: all of it is read and written anew with every step of an agent.
     Here: what was sent stays, and what is new is put behind it; counted in lines of Python, since a history of 375 kB is the usual case.
     Seen failing: AppendedRequests.find finding nothing.
     """
-    monkeypatch.setattr(
-        "innervoice.gateway.rewritten.LIMITS", replace(LIMITS, appended_from_bytes=0)
-    )
 
     def lines_of_last_step(steps):
         served = Served()

@@ -134,6 +134,16 @@ class Keyring:
             return False
         return host.google_credentials or self._aws_keys() is None
 
+    def fixed_headers(self, destination: Destination) -> dict[str, str] | None:
+        """The headers that authenticate every request to a place; None if they differ: they are signed, exchanged, or asked for anew."""
+        host = destination.host
+        if host is not None and (host.token_url or host.header_variables):
+            return None
+        key = self._key_argument(destination)
+        if key is None or callable(key):
+            return None
+        return self.headers(destination, Outgoing("POST", "", {}, b""))
+
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:
         """The headers that authenticate this request, and those that name the account."""
         header_and_key, host = self._header_and_key(destination), destination.target.host

@@ -51,6 +51,27 @@ class SplitBody:
         return None if data is None else load_json(data)
 
     @cached_property
+    def has_marks(self) -> bool:
+        """Whether it contains cache marks."""
+        return _CACHE_MARK in self.body
+
+    @cached_property
+    def marked_items(self) -> tuple[tuple[int, bytes], ...]:
+        """The numbers of the items that contain cache marks, each with its bytes."""
+        if not self.has_marks:
+            return ()
+        items = enumerate(map(bytes, self.items))
+        return tuple((number, item) for number, item in items if _CACHE_MARK in item)
+
+    @cached_property
+    def marked_settings(self) -> tuple[bytes, ...]:
+        """The members besides the conversation that contain cache marks."""
+        if not self.has_marks:
+            return ()
+        members = (bytes(data) for name, data in self.members.items() if name != self.history)
+        return tuple(data for data in members if _CACHE_MARK in data)
+
+    @cached_property
     def opening(self) -> bytes:
         """How the conversation begins: its first item."""
         return _unmarked(bytes(self.items[0])) if self.items else b""
@@ -78,7 +99,7 @@ class SplitBody:
     def beginnings(self) -> dict[int, bytes]:
         """How many items -> a digest of the conversation up to there, for the last ones."""
         items = self.items
-        if _CACHE_MARK in self.body:
+        if self.has_marks:
             items = [_unmarked(bytes(item)) for item in items]
         first = max(0, len(items) - _NEAR)
         # Most items are digested at once, because a history may be long.

@@ -174,11 +174,10 @@ class ConversationDigest:
         self._turns, self._texts, self._results = [], [], {}
 
     def _digest(self, *facts: bytes) -> bytes:
-        digest = blake2b(self._tenant, key=self._secret, digest_size=_SIZE)
+        pieces = [self._tenant]
         for fact in facts:
-            digest.update(len(fact).to_bytes(8, "little"))
-            digest.update(fact)
-        return digest.digest()
+            pieces += (len(fact).to_bytes(8, "little"), fact)
+        return blake2b(b"".join(pieces), key=self._secret, digest_size=_SIZE).digest()
 
 
 def _text_of(part: Part) -> str:

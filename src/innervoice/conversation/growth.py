@@ -8,7 +8,7 @@ it stands in a log) is kept under the digest of its beginning, and found again b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from innervoice.canon.bounded import Bounded
@@ -30,13 +30,28 @@ class Beginnings(Generic[Known]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def longest(self, body: SplitBody, owner: bytes, *, answered: bool) -> tuple[int, Known] | None:
-        """The longest known beginning: how many items it has, and what is known of it. With `answered`, more must follow: the answer to it."""
-        most = len(body.items) - answered
+    def longest(
+        self, body: SplitBody, owner: bytes, *, answered: bool, most: int | None = None
+    ) -> tuple[int, Known] | None:
+        """The longest known beginning, of `most` items: how many it has, and what is known of it. With `answered`, more must follow: the answer to it."""
+        most = min(len(body.items) - answered, len(body.items) if most is None else most)
         for count, digest in reversed(body.beginnings.items()):
             if count <= most and (value := self._values.used(digest + owner)) is not None:
                 return count, value
         return None
+
+    def between(
+        self, body: SplitBody, owner: bytes, start: int, end: int
+    ) -> Iterator[tuple[int, Known]]:
+        """The known beginnings that have more items than one number, and fewer than another, the shortest first."""
+        for count, digest in body.beginnings.items():
+            if start < count < end and (value := self._values.used(digest + owner)) is not None:
+                yield count, value
+
+    def whole(self, body: SplitBody, owner: bytes) -> Known | None:
+        """What is known of the whole conversation."""
+        digest = body.beginnings.get(len(body.items))
+        return None if digest is None else self._values.used(digest + owner)
 
     def add(self, body: SplitBody, owner: bytes, value: Known, count: int | None = None) -> None:
         """Adds what is known of a conversation, or of its first `count` items, which must be among its last ones."""

@@ -52,6 +52,17 @@ class Prefix:
         vars(other)["_hash"] = self._hash.copy()
         return other
 
+    def at_start(self) -> Prefix:
+        """A copy before the first message."""
+        other = copy(self)
+        vars(other).update(_hash=blake2b(digest_size=12), _count=0, _system_messages=0)
+        return other
+
+    @property
+    def count(self) -> int:
+        """How many parts were added."""
+        return self._count
+
     @property
     def value(self) -> str:
         """The digest of everything that was added."""

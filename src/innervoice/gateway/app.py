@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -41,6 +41,8 @@ from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
 
+_OPEN_TO_ALL = frozenset({"live", "ready", "hello", "metrics"})
+"""What is served without a key."""
 _MISTAKE = Refusal(
     text="internal error of the gateway; GET /v1/explain/ID has the details", status=500
 )
@@ -110,23 +112,8 @@ class Application:
 
     async def _serve(self, incoming: Incoming, endpoint: Endpoint) -> None:
         gateway, send = self.gateway, incoming.send
-        open_to_all: dict[str, Callable[[], tuple[str, bytes]]] = {
-            "live": lambda: ("application/json", b'{"status":"live"}'),
-            "hello": lambda: ("application/json", b"{}"),
-            "metrics": lambda: ("text/plain; version=0.0.4", gateway.metrics.page().encode()),
-        }
-        if endpoint.verb == "ready":
-            readiness = await gateway.readiness()
-            status = 200 if readiness["status"] == "ready" else 503
-            await reply(
-                send, status, {}, b"" if incoming.method == "HEAD" else dump_json(readiness)
-            )
-            return
-        if endpoint.verb in open_to_all:
-            kind, body = open_to_all[endpoint.verb]()
-            await reply(
-                send, 200, {"content-type": kind}, b"" if incoming.method == "HEAD" else body
-            )
+        if endpoint.verb in _OPEN_TO_ALL:
+            await self._serve_all(incoming, endpoint)
             return
         admitted = await gateway.admit(incoming.headers, incoming.query, endpoint.dialect)
         caller = admitted.caller
@@ -154,6 +141,24 @@ class Application:
             await reply(send, 200, {}, b"" if incoming.method == "HEAD" else dump_json(value))
         else:
             await self._look_up(incoming, endpoint, caller)
+
+    async def _serve_all(self, incoming: Incoming, endpoint: Endpoint) -> None:
+        """Answers requests that need no key."""
+        gateway = self.gateway
+        status, kind = 200, "application/json"
+        match endpoint.verb:
+            case "ready":
+                readiness = await gateway.readiness()
+                status = 200 if readiness["status"] == "ready" else 503
+                body = dump_json(readiness)
+            case "metrics":
+                kind, body = "text/plain; version=0.0.4", gateway.metrics.page().encode()
+            case "live":
+                body = b'{"status":"live"}'
+            case _:
+                body = b"{}"
+        headers = {"content-type": kind}
+        await reply(incoming.send, status, headers, b"" if incoming.method == "HEAD" else body)
 
     # ---- other paths ---------------------------------------------------------------------------
 
@@ -250,7 +255,7 @@ class Application:
                 opened.logged,
                 admitted.credential,
             )
-            if not await unless_gone(serving.serve(), incoming.receive):
+            if not await unless_gone(serving.serve(), incoming.receive, incoming.on_gone):
                 await serving.disconnected()
         except InnervoiceError as error:
             report.error = type(error).__name__

@@ -13,6 +13,7 @@ calls follow. A new question moves the place where the open turn begins, on whic
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +48,10 @@ __all__ = ["Appended", "AppendedRequests", "Frame", "first_sent", "framed"]
 
 _BYTES_A_TOKEN = 4
 _RESTORED = "thinking_restored"
-_VARYING = (*(f'"{name}"'.encode() for name in CACHE_MARKS), BILLING_LINE.encode())
+_MARKS = tuple(f'"{name}"'.encode() for name in CACHE_MARKS)
+_MARK = re.compile(rb',"%s":\{"type":"ephemeral"[^{}]*\}' % CACHE_MARKS[0].encode())
+"""A cache mark as we write it. In a text its quotes would be escaped."""
+_BILLING = BILLING_LINE.encode()
 """What differs from request to request, so that bytes with it do not stay the same."""
 
 
@@ -58,16 +62,38 @@ class Frame(NamedTuple):
     after: bytes
     size: int
     """The size of all pieces."""
+    history: bytes
+    """How the list of messages begins, in the first piece."""
 
     @property
     def body(self) -> bytes:
         """The whole body."""
         return b"".join((*self.before, self.after))
 
+    def unmarked(self) -> Frame | None:
+        """The body without the cache marks of its messages; None if not all of them can be left out, or something else in it varies."""
+        head, *pieces = self.before
+        if _BILLING in head:
+            return None
+        start = head.index(self.history)
+        pieces = [head[start:], *pieces]
+        if not _has_marks(pieces):
+            return self
+        pieces = [_MARK.sub(b"", piece) for piece in pieces]
+        if _has_marks(pieces):
+            return None
+        before = (head[:start] + pieces[0], *pieces[1:])
+        size = sum(map(len, before)) + len(self.after)
+        return self._replace(before=before, size=size)
+
     def grown(self, messages: list[Any]) -> Frame:
         """The body with further messages."""
         piece = b"," + dump_json(messages)[1:-1]
-        return Frame((*self.before, piece), self.after, self.size + len(piece))
+        return self._replace(before=(*self.before, piece), size=self.size + len(piece))
+
+
+def _has_marks(pieces: Sequence[bytes]) -> bool:
+    return any(mark in piece for piece in pieces for mark in _MARKS)
 
 
 def framed(wire: Wire) -> Frame | None:
@@ -81,7 +107,8 @@ def framed(wire: Wire) -> Frame | None:
     head = dump_json({name: wire.body[name] for name in names[: place + 1]})
     rest = dump_json({name: wire.body[name] for name in names[place + 1 :]})
     tail = b"," + rest[1:] if len(rest) > 2 else b"}"
-    return Frame((head[:-2],), b"]" + tail, len(head) + len(tail) - 1)
+    history_start = dump_json(history) + b":["
+    return Frame((head[:-2],), b"]" + tail, len(head) + len(tail) - 1, history_start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +138,11 @@ class _Answered(NamedTuple):
     sent: Appended
     answer: Message
     at: float
+    unmarked: Frame
+    """What was sent, without the cache marks of its messages: the next request has them elsewhere."""
+    marks: tuple[Any, ...]
+    """The cache marks that the client sent, each with what contains it."""
+    marked_settings: tuple[bytes, ...]
 
 
 class AppendedRequests:
@@ -141,22 +173,48 @@ class AppendedRequests:
         opened: Opened,
     ) -> Appended | None:
         """What is sent for a request that continues at a candidate; None for one that must be read as a whole."""
-        match = self._answered.longest(body, owner, answered=True)
-        if match is None:
+        again = self._answered.whole(body, owner)
+        if (
+            again is not None
+            and again.marks == body.marked_items
+            and self._fits(again, body, betas)
+        ):
+            return again.sent
+        first_marked = body.marked_items[0][0] if body.marked_items else None
+        match = self._answered.longest(body, owner, answered=True, most=first_marked)
+        if match is None or not self._fits(match[1], body, betas):
             return None
+        # Where marks were moved, the last turns are written again, each from what is known of it.
         count, answered = match
-        if answered.sent.betas != betas or self._is_old(answered):
-            return None
-        return _Appending(answered, candidate, opened).appended(body, body.items[count:])
+        sent: Appended | None = replace(answered.sent, frame=answered.unmarked)
+        steps = (
+            [*self._answered.between(body, owner, count, len(body.items))] if first_marked else []
+        )
+        for end, following in (*steps, (len(body.items), None)):
+            if sent is None:
+                break
+            step = _Appending(sent, answered.answer, candidate, opened)
+            sent = step.appended(body, body.items[count:end])
+            if following is not None:
+                count, answered = end, following
+        return sent
+
+    def _fits(self, answered: _Answered, body: SplitBody, betas: tuple[str, ...]) -> bool:
+        return (
+            answered.sent.betas == betas
+            and answered.marked_settings == body.marked_settings
+            and not self._is_old(answered)
+        )
 
     def answered(self, body: SplitBody, owner: bytes, sent: Appended, answer: Message) -> None:
         """Remembers a conversation that was sent this way and was answered."""
-        # Pieces before the last one were checked when they were new.
-        if any(word in sent.frame.before[-1] for word in _VARYING):
+        unmarked = sent.frame.unmarked()
+        if unmarked is None:
             return
         while self._values and self._is_old(next(iter(self._values.values()))):
             self._values.pop(next(iter(self._values)))
-        self._answered.add(body, owner, _Answered(sent, answer, self._now()))
+        facts = (unmarked, body.marked_items, body.marked_settings)
+        self._answered.add(body, owner, _Answered(sent, answer, self._now(), *facts))
 
     def forget(self, body: SplitBody, owner: bytes) -> None:
         """Handles the refusal of a request that continued from here."""
@@ -173,8 +231,10 @@ def _size(answered: _Answered) -> int:
 class _Appending:
     """Writes the new part of a request."""
 
-    def __init__(self, answered: _Answered, candidate: Candidate, opened: Opened) -> None:
-        self._sent, self._answer, _ = answered
+    def __init__(
+        self, sent: Appended, answer: Message, candidate: Candidate, opened: Opened
+    ) -> None:
+        self._sent, self._answer = sent, answer
         self._target, self._opened = candidate.target, opened
         self._carried: list[Part] = []
 

@@ -78,6 +78,10 @@ class Circuits:
     def order(self, route: Route, conversation: bytes | None) -> list[Candidate]:
         """All candidates of a route, each once, in the order in which they are to be called."""
         now = self._clock()
+        if len(route.candidates) == 1:
+            if self._failing:
+                self._let_try(route.candidates[0], now)
+            return list(route.candidates)
         rotated = self._rotated(route.candidates, conversation)
         home, abandoned = self._home(rotated, conversation)
 
@@ -96,11 +100,14 @@ class Circuits:
 
     def succeeded(self, candidate: Candidate, conversation: bytes | None) -> None:
         """The candidate began to answer: its failures are forgotten, and the conversation stays with it."""
-        self._failing.pop(candidate.key, None)
+        if self._failing:
+            self._failing.pop(candidate.key, None)
         if conversation is None:
             return
-        others = (home for home in self._homes.pop(conversation, ()) if home != candidate.key)
-        self._homes[conversation] = (candidate.key, *others)[: LIMITS.homes]
+        homes = self._homes.used(conversation) or ()
+        if not homes or homes[0] != candidate.key:
+            others = (home for home in homes if home != candidate.key)
+            self._homes[conversation] = (candidate.key, *others)[: LIMITS.homes]
 
     def failed(
         self, candidate: Candidate, *, status: int | None, retry_after: float | None

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -47,6 +48,11 @@ __all__ = ["ClientRequest", "QueuedAnswer"]
 Result = TypeVar("Result")
 
 
+@lru_cache(maxsize=256)
+def _bytes_of(endpoint: Endpoint) -> bytes:
+    return f"{endpoint}\0".encode()
+
+
 class QueuedAnswer(NamedTuple):
     """An answer that was announced before it began."""
 
@@ -71,6 +77,7 @@ class ClientRequest:
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
         self._tokens = 0
+        self._last_owner: tuple[Candidate, bytes] | None = None
         self.state: ResponseState | None = None
         """What the request has to do with stored responses; None in APIs without them."""
         self.split = self._split_body()
@@ -198,8 +205,12 @@ class ClientRequest:
 
     def _owner(self, body: SplitBody, candidate: Candidate) -> bytes:
         """What requests must share, besides their beginning, to be sent the same way: the tenant, the endpoint, the settings, the candidate."""
-        data = f"{self.report.tenant}\0{self.endpoint}\0".encode() + body.settings + candidate.id
-        return blake2b(data, digest_size=DIGEST_BYTES).digest()
+        if self._last_owner is None or self._last_owner[0] is not candidate:
+            tenant = f"{self.report.tenant}\0".encode()
+            data = b"".join((tenant, _bytes_of(self.endpoint), body.settings, candidate.id))
+            owner = blake2b(data, digest_size=DIGEST_BYTES).digest()
+            self._last_owner = candidate, owner
+        return self._last_owner[1]
 
     def _forwarded(self, body: SplitBody, owner: bytes, candidate: Candidate) -> Attempt | None:
         """The request as it came."""
@@ -219,6 +230,8 @@ class ClientRequest:
             return None
         betas = known_betas(asked_betas(self._headers, {}), candidate.target, Notebook())
         way = gateway.appended.find(body, owner, candidate, betas, self._opened)
+        if way is None:
+            way = gateway.first_questions.find(body, owner, betas)
         if way is None:
             return None
         self._tokens = way.tokens
@@ -293,18 +306,26 @@ class ClientRequest:
             if attempt.appended is not None and gateway.keeps(self.report) != "off":
                 sent = replace(attempt.appended, tokens=self.tokens())
                 gateway.appended.answered(body, owner, sent, answer)
+                if attempt.rewritten is not None and not attempt.members:
+                    gateway.first_questions.learn(
+                        body,
+                        owner,
+                        sent,
+                        attempt.request,
+                        self._start(attempt.rewritten, all_of_it=True),
+                    )
             return
         if attempt.rewritten is not None:
             start = self._start(attempt.rewritten)
             gateway.forwarded.learn(owner, attempt.request, attempt.wire, start)
         gateway.forwarded.answered(body, owner, attempt.digest, answer, self.report.kept)
 
-    def _start(self, request: RewrittenRequest) -> ConversationDigest:
-        """The conversation before its first message: the system prompt, where it is a setting."""
+    def _start(self, request: RewrittenRequest, *, all_of_it: bool = False) -> ConversationDigest:
+        """The conversation before its first message: the system prompt, where it is a setting, or all of it."""
         start = ConversationDigest(
             self.report.tenant, self._gateway.lookup_key, request.request.system
         )
-        is_apart = dialect_named(self.endpoint.dialect).system_apart
+        is_apart = all_of_it or dialect_named(self.endpoint.dialect).system_apart
         for message in request.request.messages if is_apart else ():
             if message.role != "system":
                 break

@@ -126,6 +126,9 @@ class _Sent(CallersKeyring):
     def may_block(self, destination: Destination) -> bool:  # noqa: ARG002 - as in the base class
         return False
 
+    def fixed_headers(self, destination: Destination) -> None:  # noqa: ARG002 - as in the base class
+        return None
+
     def headers(self, destination: Destination, outgoing: Outgoing) -> dict[str, str]:  # noqa: ARG002 - as in the base class
         if not self._credential.may_go_to(destination.target):
             raise UsageError("a caller's credential is sent to its own provider only")

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json, split_members
-from innervoice.canon.messages import Message, Role
-from innervoice.canon.parts import Part, Text, Thinking
+from innervoice.canon.messages import Message
+from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request, Wire
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import Beginnings, growth_of
 from innervoice.conversation.turns import seals_of, shown_turn
+from innervoice.gateway.first_questions import question_of
 from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import dialect_named
 
@@ -142,25 +143,11 @@ def _grown(answered: _Answered, body: SplitBody, items: Sequence[Any]) -> Conver
 def _with_questions(digest: ConversationDigest, items: Sequence[Any]) -> ConversationDigest | None:
     """A new conversation; None if it is not only texts, of the user or of the system prompt."""
     for item in items:
-        message = _question(load_json(item))
+        message = question_of(load_json(item))
         if message is None:
             return None
         digest.add(message)
     return digest if items else None
-
-
-def _question(item: Any) -> Message | None:
-    role: Role = "user"
-    match item:
-        case {"role": "user", "content": str(text), **rest} if not rest:
-            pass
-        case {"role": "system" | "developer", "content": str(text), **rest} if not rest:
-            role = "system"
-        case {"role": "user", "parts": [{"text": str(text), **more}], **rest} if not (rest or more):
-            pass
-        case _:
-            return None
-    return Message(role, (Text(text),)) if text.strip() else None
 
 
 def _proof(turn: Message) -> bytes:

@@ -27,6 +27,7 @@ from innervoice.gateway.conversations import StoredConversations
 from innervoice.gateway.credentials import Credential, credential_of
 from innervoice.gateway.endpoints import given_key
 from innervoice.gateway.errors import WRONG_KEY
+from innervoice.gateway.first_questions import FirstQuestions
 from innervoice.gateway.forwarded import ForwardedRequests
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.journal import Journal
@@ -110,6 +111,7 @@ class Gateway:
         self.client = AsyncClient(http=self.http)
         self.forwarded = ForwardedRequests()
         self.appended = AppendedRequests()
+        self.first_questions = FirstQuestions()
         self.refused = RefusedSeals()
         self.other_paths = OtherPaths(self)
         self.request_log = request_log
@@ -142,6 +144,7 @@ class Gateway:
         """Applies a new configuration; running requests keep the old one."""
         self.forwarded.clear()
         self.appended.clear()
+        self.first_questions.clear()
         self.routes = Routes(config, self._environ, base_url_of=self._base_url_of)
         self.config = config
         if self.request_log is not None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from innervoice.canon.notes import Notebook
@@ -196,11 +197,13 @@ _BACK_STARTS = ("anthropic-ratelimit-", "x-ratelimit-")
 def trace_of(headers: Mapping[str, str]) -> str:
     """The client's trace and span; empty if it sends none that is valid."""
     trace = headers.get(_TRACE[0], "")
-    return trace if _TRACEPARENT.fullmatch(trace) else ""
+    return trace if trace and _TRACEPARENT.fullmatch(trace) else ""
 
 
 def asked_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, ...]:
     """The flags that a client sets, in its header or in its body."""
+    if not body and _BETA_HEADER not in headers:
+        return ()
     flags: list[Any] = headers.get(_BETA_HEADER, "").split(",")
     for path in _IN_BODY:
         value: Any = body
@@ -213,6 +216,8 @@ def asked_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[st
 
 def known_betas(flags: Sequence[str], target: Target, notebook: Notebook) -> tuple[str, ...]:
     """The flags that an upstream knows; the others are noted."""
+    if not flags:
+        return ()
     takes = _has_headers(target) or is_claude(target.row)
     accepted = target.host.betas if target.host and takes else ()
     passed = tuple(flag for flag in flags if "*" in accepted or flag in accepted)
@@ -226,7 +231,9 @@ def passed_on(
     headers: Mapping[str, str], target: Target, betas: Sequence[str], *, is_bytes: bool
 ) -> dict[str, str]:
     """The client's headers that go to an upstream, and the flags that the upstream knows."""
-    passed = {name: headers[name] for name in _TRACE if trace_of(headers) and name in headers}
+    passed: dict[str, str] = {}
+    if trace_of(headers):
+        passed = {name: headers[name] for name in _TRACE if name in headers}
     if not _has_headers(target):
         return passed
     if betas:
@@ -240,7 +247,12 @@ def _has_headers(target: Target) -> bool:
     """Whether the target's API has these headers at all; in an envelope, the body has their content."""
     if target.host and target.host.envelope:
         return False
-    return bool(dialect_named(target.dialect).headers.keys() & set(_BYTES_ONLY))
+    return _has_version(target.dialect)
+
+
+@cache
+def _has_version(dialect: str) -> bool:
+    return not dialect_named(dialect).headers.keys().isdisjoint(_BYTES_ONLY)
 
 
 def passed_back(headers: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from innervoice.wire.dialects import HISTORY_MEMBERS
 from innervoice.wire.refusals import Headers, Refusal, Refused, bounded
 
 __all__ = [
+    "ON_GONE",
     "Incoming",
     "Receive",
     "Scope",
@@ -26,6 +27,7 @@ __all__ = [
     "unless_gone",
 ]
 
+ON_GONE = "innervoice.on_gone"
 Scope: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
@@ -45,34 +47,52 @@ class Incoming:
         self.query: str = scope.get("query_string", b"").decode("latin-1")
         self.scheme: str = scope.get("scheme", "http")
         self.version: str = scope.get("http_version", "")
-        self.hosts = sum(name.lower() == b"host" for name, _ in scope["headers"])
-        self.headers = {
-            name.decode("latin-1").lower(): value.decode("latin-1")
-            for name, value in scope["headers"]
-        }
+        self._pairs = scope["headers"]
+        # ASGI has their names in lower case.
+        self.headers = {str(name, "latin-1"): str(value, "latin-1") for name, value in self._pairs}
+        self.on_gone: list[Callable[[], None]] | None = scope.get(ON_GONE)
+        """What our own server calls when the client disconnects; with others a task has to wait for that."""
         self.receive = receive
         self.send = send
 
     def check_hosts(self) -> None:
         """Raises `Refused` for a request of HTTP/1.1 without a host header, or with several: servers on the way may disagree about where it goes."""
-        if self.hosts > 1 or (self.version == "1.1" and not self.hosts):
-            text = f"expected one host header, got {self.hosts or 'none'}"
+        hosts = [name for name, _ in self._pairs].count(b"host")
+        if hosts > 1 or (self.version == "1.1" and not hosts):
+            text = f"expected one host header, got {hosts or 'none'}"
             raise Refused(Refusal(text=text))
 
     async def body(self, limits: Limits) -> bytes:
         """The body; raises `Refused` for one that is too slow. One that is too large is read up to the limit, and refused where it is used."""
-        body = bytearray()
+        task, is_late = asyncio.current_task(), False
+        assert task is not None
+
+        def expire() -> None:
+            nonlocal is_late
+            is_late = True
+            task.cancel()
+
+        # `asyncio.timeout` does the same, and takes as long as reading most bodies.
+        timer = asyncio.get_running_loop().call_later(limits.body_seconds, expire)
         try:
-            async with asyncio.timeout(limits.body_seconds):
-                while len(body) <= limits.body_bytes:
-                    message = await self.receive()
-                    if not message.get("more_body"):
-                        last = message.get("body", b"")
-                        return bytes(body + last) if body else bytes(last)
-                    body += message.get("body", b"")
-        except TimeoutError:
+            return await self._whole_body(limits.body_bytes)
+        except asyncio.CancelledError:
+            if not is_late:
+                raise
+            task.uncancel()
             text = f"the body did not arrive within {limits.body_seconds:g} s"
             raise Refused(Refusal(text=text, status=408)) from None
+        finally:
+            timer.cancel()
+
+    async def _whole_body(self, most: int) -> bytes:
+        body = bytearray()
+        while len(body) <= most:
+            message = await self.receive()
+            if not message.get("more_body"):
+                last = message.get("body", b"")
+                return bytes(body + last) if body else bytes(last)
+            body += message.get("body", b"")
         return bytes(body)
 
 
@@ -95,7 +115,7 @@ def check_head(headers: Headers, limits: Limits) -> None:
 
 def check_framing(headers: Headers, limits: Limits) -> None:
     """Raises `Refused` for a request with too many headers, or whose end is unclear."""
-    size = sum(len(name) + len(value) for name, value in headers.items())
+    size = sum(map(len, headers)) + sum(map(len, headers.values()))
     if size > limits.header_bytes:
         text = f"the headers have {size} bytes; at most {limits.header_bytes} are accepted"
         raise Refused(Refusal(text=text, status=431))
@@ -193,20 +213,34 @@ def _quoted(value: str) -> str:
     return repr(value[:100])
 
 
-async def unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool:
-    """Runs the work; returns whether it finished before the client disconnected, which cancels it at once."""
+async def unless_gone(
+    work: Coroutine[Any, Any, None],
+    receive: Receive,
+    on_gone: list[Callable[[], None]] | None = None,
+) -> bool:
+    """Runs the work; returns whether it finished before the client disconnected, which cancels it at once.
+
+    With `on_gone` the server calls what is in that list; otherwise a task waits for the disconnection.
+    """
     task = asyncio.current_task()
     assert task is not None
     is_gone = False
 
-    async def watch() -> None:
+    def leave() -> None:
         nonlocal is_gone
-        while (await receive())["type"] != "http.disconnect":
-            pass
         is_gone = True
         task.cancel()
 
-    watching = asyncio.get_running_loop().create_task(watch())
+    async def watch() -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        leave()
+
+    watching = None
+    if on_gone is None:
+        watching = asyncio.get_running_loop().create_task(watch())
+    else:
+        on_gone.append(leave)
     try:
         await work
     except asyncio.CancelledError:
@@ -215,5 +249,8 @@ async def unless_gone(work: Coroutine[Any, Any, None], receive: Receive) -> bool
         task.uncancel()
         return False
     finally:
-        watching.cancel()
+        if watching is not None:
+            watching.cancel()
+        elif on_gone is not None:
+            on_gone.remove(leave)
     return True

@@ -65,8 +65,8 @@ class Limits:
     """What was sent of conversations that may continue (bytes)."""
     appended_seconds: float = 900.0
     """How long it is remembered (seconds)."""
-    appended_from_bytes: int = 4096
-    """A smaller request is read anew: that costs no more (bytes)."""
+    known_settings: int = 2_000
+    """Settings, with their tools and system prompts, that are not read again."""
     refused_turns: int = 20_000
     """Turns whose reasoning a host refused."""
     memory_bytes: int = 64_000_000

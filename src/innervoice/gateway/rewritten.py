@@ -255,7 +255,7 @@ class RewrittenRequest:
             wire = with_members(wire, members)
         self._report(candidate, plan.plan, notebook)
         sent = None
-        if body is None and len(self._body) >= LIMITS.appended_from_bytes:
+        if body is None:
             sent = first_sent(plan, wire, request, betas, self.digest, self.report)
         return Attempt(candidate, request, wire, self.digest, body, betas, members, sent, self)
 

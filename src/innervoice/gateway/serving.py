@@ -255,7 +255,7 @@ class Serving:
             attempt.request,
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
-            headers={**forwarded, **attempt.candidate.headers},
+            headers={**attempt.candidate.fixed_headers, **forwarded, **attempt.candidate.headers},
             # Where another upstream can answer, a long wait for this one does not help.
             backoff=Backoff(
                 server.retries if is_last else min(server.retries, 1), longest=server.longest_wait

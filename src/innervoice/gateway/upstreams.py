@@ -21,7 +21,7 @@ from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.targets import target_at
-from innervoice.client.auth import Destination, Keyring, Outgoing
+from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.exchange import Exchange
 from innervoice.client.over_aiohttp import OverAiohttp
@@ -91,17 +91,24 @@ class Candidate:
     takes_callers_key: bool = False
     """Whether it is called with the caller's own credential."""
 
-    @property
+    @cached_property
     def destination(self) -> Destination:
         """What the keyring needs to know."""
         return Destination(self.target, self.is_default_url)
+
+    @cached_property
+    def fixed_headers(self) -> Mapping[str, str]:
+        """The headers that every request to it has: those of the configuration, and a key that does not change."""
+        if not key_headers().isdisjoint(self.headers):
+            return self.headers
+        return {**(self.account.keyring.fixed_headers(self.destination) or {}), **self.headers}
 
     @cached_property
     def name(self) -> str:
         """`provider/model`, as a `Request` accepts it."""
         return f"{self.target.provider}/{self.target.model}"
 
-    @property
+    @cached_property
     def key(self) -> tuple[str, str, str, str]:
         """What identifies the candidate, also after a reload of the config: the base URL and the account, then the model and the dialect."""
         return self.base_url, self.account.name, self.name, self.target.dialect

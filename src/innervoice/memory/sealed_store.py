@@ -60,7 +60,14 @@ class SealedStore:
         await self.store.put(StoredItem(name, tenant, kind, sealed, created, kept), keys)
 
     def put_soon(
-        self, tenant: str, kind: str, data: bytes, keys: Sequence[bytes], *, created: float, id: str  # noqa: A002 - the item's
+        self,
+        tenant: str,
+        kind: str,
+        data: bytes,
+        keys: Sequence[bytes],
+        *,
+        created: float,
+        id: str,  # noqa: A002 - the item's
     ) -> asyncio.Future[None] | None:
         """Stores data in this step of the event loop, if the store can do that without delaying others; None if only `put` can."""
         if self._put_soon is None or len(data) > _LARGE:

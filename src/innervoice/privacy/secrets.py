@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = [
@@ -124,8 +125,17 @@ def redacted(text: str, *, wary: bool = False) -> str:
 
 def redacted_name(text: str) -> str:
     """The same for a name or a message: there, a run of letters and digits that no word has is a seal as well."""
+    return _redacted_short_name(text) if len(text) <= _SHORT_NAME else _redacted_name(text)
+
+
+def _redacted_name(text: str) -> str:
     text = redacted(text)
     return _RUN.sub(_unless_words, text) if len(text) >= _SHORTEST_CODED else text
+
+
+_SHORT_NAME = 64
+_redacted_short_name = lru_cache(maxsize=1024)(_redacted_name)
+"""The same few names come again and again."""
 
 
 def may_be_secret(text: str) -> bool:

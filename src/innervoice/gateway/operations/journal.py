@@ -13,7 +13,6 @@ import contextlib
 import os
 import re
 from collections.abc import Callable
-from copy import copy
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -60,11 +59,11 @@ class Journal:
         """Adds the report of a request that is over."""
         for listener in self._listeners:
             listener(report)
-        if len(report.notes) > LIMITS.explained_notes or report.usage.raw is not None:
-            # Only what can be shown is kept.
-            usage = report.usage.replace(raw=None)
-            report = copy(report)
-            report.notes, report.usage = report.notes[: LIMITS.explained_notes], usage
+        # Only what can be shown is kept.
+        if len(report.notes) > LIMITS.explained_notes:
+            report.notes = report.notes[: LIMITS.explained_notes]
+        if report.usage.raw is not None:
+            report.usage = report.usage.replace(raw=None)
         key = report.tenant, report.id
         self._reports[key] = report
         if self._shared:

@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from innervoice.errors import UsageError
+from innervoice.gateway.incoming import ON_GONE
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.processes import (
     CUT,
@@ -243,11 +244,14 @@ class _Protocol(HttpToolsProtocol):
         super().connection_made(transport)
         self._head_bytes = 0
         self._heads = 0
+        self._on_gone: list[Callable[[], None]] = []
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._head_timer.cancel()
         super().connection_lost(exc)
+        for leave in list(self._on_gone):
+            leave()
 
     def data_received(self, data: bytes) -> None:
         heads, is_head = self._heads, self.cycle is None or not self.cycle.more_body
@@ -261,12 +265,19 @@ class _Protocol(HttpToolsProtocol):
         self._head_timer.cancel()
         self._await_head()
         super().on_message_begin()
+        cast("dict[str, Any]", self.scope)[ON_GONE] = self._on_gone
 
     def on_headers_complete(self) -> None:
         self._head_timer.cancel()
         self._head_bytes = 0
         self._heads += 1
         super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        super().on_message_complete()
+        # Of a large body uvicorn stops reading, and would not see that the client leaves before it is asked for more.
+        if not self.pipeline:
+            self.flow.resume_reading()
 
     def _await_head(self) -> None:
         self._head_timer = self.loop.call_later(LIMITS.head_seconds, self._give_up)

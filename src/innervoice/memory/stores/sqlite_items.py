@@ -34,7 +34,7 @@ _INSERT = (
 )
 _CROWDED = (
     "DELETE FROM keys WHERE tenant = ? AND key = ? AND item <= (SELECT item FROM keys"
-    f" WHERE tenant = ? AND key = ? ORDER BY item DESC LIMIT 1 OFFSET {MOST_UNDER_A_KEY})"
+    " WHERE tenant = ? AND key = ? ORDER BY item DESC LIMIT 1 OFFSET ?)"
 )
 _GROW = "UPDATE tenants SET items = items + ?, size = size + ? WHERE number = ? RETURNING size"
 _DROPPED = "number, tenant, kept, size, place, keys"
@@ -65,11 +65,11 @@ class SqliteItems:
         under: list[tuple[int, bytes, int]] = []
         added: dict[int, tuple[int, int, int]] = {}
         pieces: list[bytes] = []
-        for item, keys in entries:
+        for item, names in entries:
             tenant = numbers.get(item.tenant)
             if tenant is None:
                 tenant = numbers[item.tenant] = _tenant_made(connection, item.tenant)
-            keys = tuple(dict.fromkeys(keys))
+            keys = tuple(dict.fromkeys(names))
             size = len(item.data)
             row = (
                 tenant, encoded(item.id), encoded(item.kind), item.created, now, item.kept, size, place, _packed(keys),
@@ -86,7 +86,9 @@ class SqliteItems:
                 added[tenant] = count + 1, bytes_before + size, number
         write_data(connection, int(start), pieces)
         connection.executemany("INSERT INTO keys VALUES (?, ?, ?)", under)
-        connection.executemany(_CROWDED, dict.fromkeys((*one[:2], *one[:2]) for one in under))
+        connection.executemany(
+            _CROWDED, dict.fromkeys((*one[:2], *one[:2], MOST_UNDER_A_KEY) for one in under)
+        )
         for tenant, (count, size, newest) in added.items():
             (total,) = connection.execute(_GROW, (count, size, tenant)).fetchone()
             if total > self._retention.tenant_bytes:

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Sequence
+from sqlite3 import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
 from innervoice.memory.stores.store import StoredItem, StoreError
@@ -131,6 +132,6 @@ class PutsOnLoop:
         self._rests_until = self._clock() + _REST_SECONDS
 
 
-def _copy_log(connection: FileConnection) -> None:
+def _copy_log(connection: Connection) -> None:
     """Copies the log into the file, as far as nobody reads it; who writes meanwhile goes on."""
     connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
