@@ -19,6 +19,7 @@ import msgspec
 __all__ = [
     "NestedTooDeeplyError",
     "dump_json",
+    "dump_struct",
     "load_damaged_json",
     "load_finite_json",
     "load_json",
@@ -63,6 +64,15 @@ def dump_json(value: Any) -> bytes:
     if (b"null" in data or b"sNaN" in data) and _has_odd_number(value):
         return _dump_leniently(value).encode("ascii")
     return data
+
+
+def dump_struct(value: msgspec.Struct) -> bytes | None:
+    """Writes a struct like its plain form, in one step; None if it may contain what only `dump_json` can write."""
+    try:
+        data = _ENCODER.encode(value)
+    except (UnicodeError, OverflowError, msgspec.MsgspecError):
+        return None
+    return None if b"null" in data or b"sNaN" in data else data
 
 
 def _load_leniently(

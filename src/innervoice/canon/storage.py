@@ -16,7 +16,7 @@ import msgspec
 from innervoice.canon.answer_type import StructuredResponse
 from innervoice.canon.blobs import REFERENCE, with_references, with_seals
 from innervoice.canon.events import Event
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import dump_json, dump_struct, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part
 from innervoice.canon.response import Response
@@ -37,6 +37,13 @@ def to_json(
 
     With `blobs`, long seals are put there under a digest, and the output refers to them.
     """
+    if (
+        blobs is None
+        and isinstance(value, Value)
+        and not isinstance(value, StructuredResponse)
+        and (data := dump_struct(value)) is not None
+    ):
+        return data
     items = list(value) if isinstance(value, (list, tuple)) else [value]
     items = [item.plain() if isinstance(item, StructuredResponse) else item for item in items]
     for item in items:

@@ -45,7 +45,7 @@ def answer_of(parts: Iterable[Part]) -> str:
 
 def joined(runs: list[str], gaps: list[int]) -> str:
     """Runs of text, which are not empty, joined as described above; `gaps` are `CUT` and similar values before each and after the last."""
-    if len(runs) == 1 and gaps == [NOTHING, NOTHING]:
+    if len(runs) == 1 and not (gaps[0] | gaps[1]) & CUT:
         return runs[0]
     first = next((i for i, run in enumerate(runs) if not is_blank(run)), None)
     if first is None:

@@ -299,6 +299,7 @@ class ServedGateway:
 
     def stop(self) -> None:
         """Runs at the end of a worker."""
+        self.output.flush()
         if self._gateway is not None:
             self._gateway.metrics.write()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -25,12 +26,17 @@ _CLIENTS = (
 )
 
 
+_FLUSH_SECONDS = 0.05
+"""Lines of this many seconds are written at once."""
+
+
 class ServeOutput:
     """Standard output: requests, and messages of the server; with JSON lines the messages go to standard error."""
 
     def __init__(self, log_format: str) -> None:
         self._json = log_format == "json"
         self._open = True
+        self._timer: asyncio.TimerHandle | None = None
         self._colours = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
     def say(self, text: str) -> None:
@@ -40,18 +46,33 @@ class ServeOutput:
     def request(self, report: Report) -> None:
         """Writes the line of a request that has ended."""
         if self._json:
-            self._write(json_line(report))
+            self._write(json_line(report), soon=True)
         else:
             line = terminal_line(report)
-            self._write(_coloured(line, report) if self._colours else line)
+            self._write(_coloured(line, report) if self._colours else line, soon=True)
 
-    def _write(self, line: str, *, err: bool = False) -> None:
+    def flush(self) -> None:
+        """Writes what waits to be written."""
+        self._timer = None
+        self._guarded(sys.stdout.flush)
+
+    def _write(self, line: str, *, err: bool = False, soon: bool = False) -> None:
+        """Writes a line; with `soon`, together with others of the same moment."""
+        stream = sys.stderr if err else sys.stdout
+        self._guarded(lambda: stream.write(f"{line}\n"))
+        if not soon:
+            self._guarded(stream.flush)
+        elif self._timer is None:
+            try:
+                self._timer = asyncio.get_running_loop().call_later(_FLUSH_SECONDS, self.flush)
+            except RuntimeError:  # no event loop
+                self.flush()
+
+    def _guarded(self, work: Callable[[], object]) -> None:
         # The reader of the output may be gone; the gateway must not fail because of its log.
         if self._open:
             try:
-                stream = sys.stderr if err else sys.stdout
-                stream.write(f"{line}\n")
-                stream.flush()
+                work()
             except OSError:
                 self._open = False
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
 from functools import lru_cache
 from importlib import import_module
 from inspect import iscoroutinefunction
+from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
 
@@ -188,6 +189,8 @@ class AsyncEvents:
         self._errors: tuple[type[Exception], ...] = ()
         self._position = exchange.events.new_position()
         self._entered = False
+        self._is_watched = False
+        """Whether each wait is limited by the HTTP client alone."""
 
     @property
     def response(self) -> Response:
@@ -287,6 +290,7 @@ class AsyncEvents:
             # Such a client also limits the wait for an answer.
             is_limited = client._limits_silence and not client._own
             is_limited = is_limited and exchange.deadline.is_for_silence
+            self._is_watched = is_limited and exchange.deadline.left == inf
             try:
                 request = http.build_request(
                     outgoing.method,
@@ -321,10 +325,15 @@ class AsyncEvents:
             raise exchange.failure or UsageError(
                 "events can be read only inside the async with block"
             )
-        with exchange.deadline:
-            chunk, problem = await self._next()
+        if self._is_watched:
+            chunk, problem = await self._next_watched()
             if chunk is not None and exchange.feed(chunk):
                 return
+        else:
+            with exchange.deadline:
+                chunk, problem = await self._next()
+                if chunk is not None and exchange.feed(chunk):
+                    return
         try:
             wait = exchange.end(problem)
         except InnervoiceError:
@@ -333,6 +342,15 @@ class AsyncEvents:
         await self.close()
         if wait is not None:
             await self._open(wait)
+
+    async def _next_watched(self) -> tuple[bytes | None, Exception | None]:
+        """The same, where the HTTP client limits silences and nothing else is limited."""
+        try:
+            return await self._chunks.__anext__(), None
+        except StopAsyncIteration:
+            return None, None
+        except self._errors as error:
+            return None, error
 
     async def _next(self) -> tuple[bytes | None, Exception | None]:
         """The next bytes, or None at the end; and the network error, if there was one."""
@@ -364,6 +382,6 @@ class AsyncEvents:
         return body
 
 
-async def pull(events: AsyncEvents) -> None:
+def pull(events: AsyncEvents) -> Coroutine[Any, Any, None]:
     """Waits for the next bytes of an answer, for code that reads the exchange itself."""
-    await events._pull()
+    return events._pull()

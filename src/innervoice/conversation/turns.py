@@ -56,7 +56,10 @@ def shown_turn(message: Message) -> VisibleTurn:
     cached = _last_shown.get(id(parts))
     if cached and cached[0] is parts:
         return cached[1]
-    text = plain_text(_TAGGED.sub("", message.text))
+    text = message.text.strip()
+    if text.startswith("<think>"):
+        text = _TAGGED.sub("", text)
+    text = plain_text(text)
     tool_calls = message.tool_calls
     calls = [(call.name, _sorted_json(call.arguments)) for call in tool_calls]
     visible = VisibleTurn(text, calls, dump_json([text, calls]), [call.id for call in tool_calls])

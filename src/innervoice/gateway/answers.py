@@ -255,6 +255,7 @@ class BytesAnswer:
         self._is_held = not request.stream
         self._has_begun = False
         self._number: int | None = None
+        self._is_numbered = row.numbers_events
         is_stream = request.stream and not endpoint.array
         self.media_type = row.media_type if is_stream else "application/json"
 
@@ -266,12 +267,14 @@ class BytesAnswer:
         if self._is_held or not exchange.has_output or not tap:
             return b""
         if (
-            self._is_one_body(tap)
-            or self._terminal in tap
+            self._terminal in tap
+            or (not self._has_begun and self._is_one_body(tap))
             or (self._others and any(mark in tap for mark in self._others))
         ):
             self._is_held = True
             return b""
+        if self.media_type == _SSE and tap.endswith(b"\n\n"):
+            return self._taken(tap, len(tap))  # mostly, each chunk has whole events
         return self._taken(tap, _whole_frames(tap, self.media_type))
 
     def last(self) -> bytes:
@@ -358,9 +361,11 @@ class BytesAnswer:
         return tap[:_LOOKED_AT].lstrip()[:1] == b"{"
 
     def _taken(self, tap: bytearray, end: int) -> bytes:
-        data = bytes(tap[:end])
+        data = bytes(tap) if end == len(tap) else bytes(tap[:end])
         del tap[:end]
         self._has_begun = self._has_begun or bool(data)
+        if not self._is_numbered:
+            return data
         if (place := data.rfind(b'"sequence_number":')) >= 0 and (
             match := _NUMBER.match(data, place)
         ):

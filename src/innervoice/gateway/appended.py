@@ -49,8 +49,11 @@ __all__ = ["Appended", "AppendedRequests", "Frame", "first_sent", "framed"]
 _BYTES_A_TOKEN = 4
 _RESTORED = "thinking_restored"
 _MARKS = tuple(f'"{name}"'.encode() for name in CACHE_MARKS)
-_MARK = re.compile(rb',"%s":\{"type":"ephemeral"[^{}]*\}' % CACHE_MARKS[0].encode())
-"""A cache mark as we write it. In a text its quotes would be escaped."""
+_MARK = re.compile(
+    rb',"%s":\{"type":"ephemeral"[^{}]*\}|,\{"%s":\{"type":"default"[^{}]*\}\}'
+    % tuple(name.encode() for name in CACHE_MARKS)
+)
+"""A cache mark as we write it: Anthropic's member, Converse's block. In a text its quotes would be escaped."""
 _BILLING = BILLING_LINE.encode()
 """What differs from request to request, so that bytes with it do not stay the same."""
 
@@ -343,6 +346,8 @@ def first_sent(
 
 def _moves(decision: Decision) -> bool:
     """Whether a decision may differ in the next request, or depends on earlier messages."""
+    if decision.note == "cache_mark_dropped":
+        return False  # which changes nothing before it
     return decision.part is None or decision.action == "converted"
 
 

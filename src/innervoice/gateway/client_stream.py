@@ -92,10 +92,12 @@ class ClientStream:
         self._has_heard = self._is_sending = self._is_event_open = False
         self._task: asyncio.Task[Any] | None = None
         self._pinging: asyncio.Task[None] | None = None
+        self._now = pings.now
 
     def open(self) -> None:
         """Starts the time limits of the answer."""
-        self._began = self._sent = self._heard = self._pings.now()
+        self._now = asyncio.get_running_loop().time
+        self._began = self._sent = self._heard = self._now()
         self._task = asyncio.current_task()
         self._pings.add(self)
 
@@ -105,20 +107,25 @@ class ClientStream:
 
     def ask_again(self) -> None:
         """Restarts the wait for the beginning of an answer: another upstream is called."""
-        self._has_heard, self._heard = False, self._pings.now()
+        self._has_heard, self._heard = False, self._now()
+
+    def hear(self) -> None:
+        """The upstream has sent something."""
+        self._has_heard, self._heard = True, self._now()
 
     async def write(self, data: bytes) -> None:
         """Sends bytes of an answer; waits while the client is slow."""
-        self._has_heard, self._heard = True, self._pings.now()
-        if not data:
-            return
-        data = await self._continued(data)
+        self.hear()
+        if self._is_event_open:
+            data = await self._continued(data)
         self._sent = self._heard
-        self.has_said = self._is_sending = True
-        if self._report.first_byte is None:
-            self._report.first_byte = self._sent - self._began
-        if not self.has_begun:
-            await self._begin()
+        self._is_sending = True
+        if not self.has_said:
+            self.has_said = True
+            if self._report.first_byte is None:
+                self._report.first_byte = self._sent - self._began
+            if not self.has_begun:
+                await self._begin()
         await self._send({"type": "http.response.body", "body": data, "more_body": True})
         self._is_sending = False
 
@@ -143,11 +150,13 @@ class ClientStream:
         """Sends the last piece."""
         self.close()
         if self._report.first_byte is None:
-            self._report.first_byte = self._pings.now() - self._began
+            self._report.first_byte = self._now() - self._began
+        if self._is_event_open:
+            data = await self._continued(data)
         if not self.has_begun:
             is_whole = not self._report.stream
             await self._begin({"content-length": str(len(data))} if is_whole else {})
-        await self._send({"type": "http.response.body", "body": await self._continued(data)})
+        await self._send({"type": "http.response.body", "body": data})
 
     # ---- silences ------------------------------------------------------------------------------
 
@@ -187,8 +196,6 @@ class ClientStream:
 
     async def _continued(self, data: bytes) -> bytes:
         """What is sent of a piece behind a keep-alive that has begun an event."""
-        if not self._is_event_open:
-            return data
         if self._pinging is not None:
             await self._pinging
         self._is_event_open = False

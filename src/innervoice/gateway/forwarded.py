@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.bounded import Bounded
@@ -20,7 +19,7 @@ from innervoice.canon.jsontext import dump_json, load_json, split_members
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request, Wire
-from innervoice.conversation.body import DIGEST_BYTES, SplitBody
+from innervoice.conversation.body import SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import Beginnings, growth_of
 from innervoice.conversation.turns import seals_of, shown_turn
@@ -54,8 +53,8 @@ class _Answered:
 
     digest: ConversationDigest
     """The conversation, including the answer."""
-    proof: bytes
-    """A digest of everything in the answer that the client has to send back."""
+    proof: int
+    """A hash of everything in the answer that the client has to send back."""
     thoughts: int
     """Pieces of reasoning in the conversation and in the answer."""
 
@@ -150,16 +149,15 @@ def _with_questions(digest: ConversationDigest, items: Sequence[Any]) -> Convers
     return digest if items else None
 
 
-def _proof(turn: Message) -> bytes:
-    """A digest of the visible content of a turn, and of its reasoning, in order."""
+def _proof(turn: Message) -> int:
+    """A hash of the visible content of a turn, and of its reasoning, in order; it never leaves the process."""
     visible = shown_turn(turn)
-    thoughts = [
-        [part.text if isinstance(part, Thinking) else "", *seals_of(part)]
-        for part in turn.parts
-        if is_reasoning(part)
-    ]
-    data = visible.data + dump_json([visible.ids, thoughts])
-    return blake2b(data, digest_size=DIGEST_BYTES).digest()
+    facts = [*visible.ids]
+    for part in turn.parts:
+        seals = list(seals_of(part))
+        if seals or isinstance(part, Thinking):
+            facts += ("", part.text if isinstance(part, Thinking) else "", *seals)
+    return hash((visible.data, tuple(facts)))
 
 
 def is_reasoning(part: Part) -> bool:

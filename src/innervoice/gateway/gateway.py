@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
-from secrets import token_bytes, token_hex
+from secrets import token_bytes
 from typing import Any, NamedTuple
 
 from innervoice.canon.notes import Note
@@ -187,7 +188,7 @@ class Gateway:
     def new_report(self, caller: Caller, dialect: str) -> Report:
         """The report of a request that has just arrived."""
         return Report(
-            id=f"iv_{token_hex(12)}",
+            id=f"iv_{os.urandom(12).hex()}",
             tenant=caller.name,
             caller=caller.id,
             dialect=dialect,

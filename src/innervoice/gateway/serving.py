@@ -226,7 +226,10 @@ class Serving:
                 stream.headers = {**passed_back(exchange.received_headers), **self._headers()}
                 while not exchange.is_over:
                     await pull(events)
-                    await stream.write(answer.take())
+                    if data := answer.take():
+                        await stream.write(data)
+                    else:
+                        stream.hear()
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if stream.expired is None or task is None:

@@ -313,7 +313,11 @@ class GatewayExchange(Exchange):
     """Whether the request was sent again with less, after a refusal."""
     batch = LIMITS.batch_bytes
     """How much of an answer is read at once, in bytes."""
-    _unread = b""
+    _unread_bytes = 0
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._unread: list[bytes] = []
 
     def rewritten(self, request: Request) -> Wire:
         """The request as it is sent after a refusal, with the members that were added before."""
@@ -326,7 +330,7 @@ class GatewayExchange(Exchange):
         """Handles the head of an answer; nothing of an earlier one was sent to the client."""
         if self.tap is not None:
             self.tap.clear()
-        self._unread = b""
+        self._unread, self._unread_bytes = [], 0
         self.events.clear()
         goes_on = super().started(status, headers)
         # Clients keep calls of several turns apart by their ids, so a number for each answer is not enough.
@@ -339,8 +343,9 @@ class GatewayExchange(Exchange):
         if self.tap is None:
             return super().feed(chunk)
         self.tap += chunk
-        self._unread += chunk
-        if self.has_output and len(self._unread) < self.batch:
+        self._unread.append(chunk)
+        self._unread_bytes += len(chunk)
+        if self.has_output and self._unread_bytes < self.batch:
             return True
         return self._read()
 
@@ -351,9 +356,9 @@ class GatewayExchange(Exchange):
 
     def read_received(self) -> None:
         """Reads what has been received, before a batch is full: the client has left, or the answer has to end."""
-        if self._unread:
+        if self._unread_bytes:
             self._read()
 
     def _read(self) -> bool:
-        unread, self._unread = self._unread, b""
+        unread, self._unread, self._unread_bytes = b"".join(self._unread), [], 0
         return super().feed(unread)

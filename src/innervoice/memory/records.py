@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
-from secrets import token_hex
 from typing import TypeAlias
 
 from innervoice.canon.messages import Message
@@ -38,7 +38,7 @@ class TurnRecord(Value, frozen=True, kw_only=True):
 
 def new_run() -> str:
     """The beginning of the ids of turns that are stored one after the other."""
-    return token_hex(_RUN // 2)
+    return os.urandom(_RUN // 2).hex()
 
 
 def now() -> float:

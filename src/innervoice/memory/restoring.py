@@ -14,9 +14,9 @@ An envelope that cannot be opened is dropped: a provider could not read it eithe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from secrets import token_hex
 from typing import NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
@@ -279,7 +279,7 @@ def record_of(
     if not any(map(says_more, message.parts)):
         return None
     digest.run = digest.run or new_run()
-    name = f"{digest.run}{token_hex(8)}"
+    name = f"{digest.run}{os.urandom(8).hex()}"
     record = TurnRecord(id=name, tenant=tenant, message=message, created=now())
     return record, digest.keys_to_store(message)
 

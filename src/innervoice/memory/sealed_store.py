@@ -7,11 +7,12 @@ that cannot be opened is treated as missing.
 from __future__ import annotations
 
 import asyncio
+import os
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 from importlib import import_module
-from secrets import token_bytes, token_hex
+from secrets import token_hex
 from typing import Any
 
 from innervoice.memory.stores.store import FoundItem, Store, StoredItem
@@ -161,7 +162,7 @@ class Sealing:
 
     def seal(self, data: bytes, *place: str) -> bytes:
         """The data, sealed for a place."""
-        nonce = token_bytes(_NONCE)
+        nonce = os.urandom(_NONCE)
         closed: bytes = self._own.encrypt(nonce, data, _bound_to(place))
         return self._magic + self._id + nonce + closed
 

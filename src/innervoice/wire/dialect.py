@@ -228,6 +228,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """What stands in the frame that ends a stream, and hardly anywhere else."""
     other_marks: tuple[bytes, ...] = ()
     """The same of a frame that ends a stream in another way."""
+    numbers_events: bool = False
+    """Whether its events have the member `sequence_number`."""
     error_is_quiet: bool = False
     """Whether some SDK gives an error in the middle of a stream as an event like others, and raises nothing."""
     closing: bytes = b""

@@ -100,6 +100,7 @@ DIALECT = Dialect(
     unstored={"include": ["reasoning.encrypted_content"]},
     error_is_quiet=True,
     last_mark=b"response.completed",
+    numbers_events=True,
     other_marks=(b"response.incomplete", b"response.failed"),
     id_start="resp_",
     looks_like=_looks_like,
