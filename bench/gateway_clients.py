@@ -42,6 +42,8 @@ class Conversation:
     ) -> None:
         self.model = model
         self.drops = drops
+        self.marks = False
+        """Whether it moves a cache mark to its last message, as agents of Anthropic's do."""
         self._tool = tool
         self.messages: list[dict[str, Any]] = [{"role": "user", "content": question}]
 
@@ -75,7 +77,7 @@ class Messages(Conversation):
             "thinking": {"type": "adaptive", "display": "summarized"},
             "system": _RULES,
             "tools": [{"name": name, "description": description, "input_schema": schema}],
-            "messages": self.messages,
+            "messages": _marked(self.messages) if self.marks else self.messages,
         }
 
     def take(self, answer: dict[str, Any], result: Callable[[Any], str] = lambda _: _FILE) -> bool:
@@ -100,6 +102,15 @@ class Messages(Conversation):
             if block["type"] in kept
         ]
         return {"role": "assistant", "content": blocks}
+
+
+def _marked(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The messages with a cache mark at their end."""
+    *before, last = messages
+    content = last["content"]
+    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    block = {**blocks[-1], "cache_control": {"type": "ephemeral"}}
+    return [*before, {**last, "content": [*blocks[:-1], block]}]
 
 
 class Chat(Conversation):

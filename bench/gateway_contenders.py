@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
 from typing import NamedTuple
@@ -24,6 +25,7 @@ HERE = Path(__file__).parent
 FLOOR, BARE, OURS, LITELLM, PORTKEY, TENSORZERO = (
     "floor", "bare ASGI", "innervoice", "litellm", "Portkey", "TensorZero",
 )  # fmt: skip
+OURS_WITHOUT_STORE = "innervoice, no store"
 DIRECT = "no gateway"
 """The client and the upstream alone."""
 WAYS = (
@@ -189,7 +191,9 @@ def _floor_named(_kind: str, way: tuple[str, str], _addresses: Addresses) -> Nam
     return Named(MODELS[way[1]], {"x-api-key": "none"})
 
 
-def _our_command(folder: Path, port: int, addresses: Addresses) -> list[str]:
+def _our_command(
+    folder: Path, port: int, addresses: Addresses, more: str = "", workers: int = 1
+) -> list[str]:
     tables = [
         f'[upstreams.{kind}-{form}]\nprovider = "{provider}"\nkeys = ["env:{provider.upper()}_API_KEY"]\n'
         f'base_url = "{addresses.base(kind, form)}"\n'
@@ -198,10 +202,10 @@ def _our_command(folder: Path, port: int, addresses: Addresses) -> list[str]:
     ]
     config = folder / "gateway.toml"
     # Where it keeps turns by default, but not in the folder of whoever measures.
-    server = f'[server]\nstore = "sqlite:{folder / "gateway.db"}"\n'
+    server = f'[server]\nstore = "sqlite:{folder / "gateway.db"}"\n{more}'
     keys = '[keys]\nbench = "env:BENCH_CALLER"\n'
     config.write_text("\n".join([server, *tables, keys]), "utf-8")
-    options = ["--config", str(config), "--port", str(port)]
+    options = ["--config", str(config), "--port", str(port), "--workers", str(workers)]
     return [sys.executable, "-m", "innervoice", "serve", *options]
 
 
@@ -289,6 +293,12 @@ def _without(*files: Path) -> Callable[[], str | None]:
     return lambda: None if all(file.exists() for file in files) else _NOT_THERE
 
 
+def ours(more: str = "", workers: int = 1) -> Gateway:
+    """Our gateway with further settings."""
+    command = partial(_our_command, more=more, workers=workers)
+    return Gateway(OURS, "this version", command, _our_named)
+
+
 GATEWAYS = (
     Gateway(
         FLOOR, "uvloop, httptools", _floor_command, _floor_named, prints_port=True, translates=False
@@ -302,6 +312,12 @@ GATEWAYS = (
         translates=False,
     ),
     Gateway(OURS, "this version", _our_command, _our_named),
+    Gateway(
+        OURS_WITHOUT_STORE,
+        'the same with remember = "off"',
+        partial(_our_command, more='remember = "off"\n'),
+        _our_named,
+    ),
     Gateway(
         LITELLM,
         "litellm[proxy]==1.106.2",

@@ -4,7 +4,7 @@ python bench/gateway_load.py
 
 {"port": 8807, "path": "/v1/messages", "headers": {...}, "body": "...", "count": 100, "crowd": 16}
     -> {"statuses": {"200": 100}, "bytes": 830000, "seconds": 0.5, "last": "the last answer"}
-{..., "waits": true}    adds "firsts", the seconds until each answer began, and "gaps", the seconds between two pieces of one; requests
+{..., "waits": true}    adds "firsts", the seconds until the first token of each answer, and "gaps", the seconds between two pieces of one; requests
                         do not begin together
 {..., "hold": true}     opens `count` streams and leaves them open once each has sent something; {"close": true} ends them
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 from collections import Counter
 from random import Random
@@ -22,6 +23,8 @@ from typing import Any
 import httptools
 import uvloop
 
+_TOKEN = re.compile(rb'"(?:thinking|text|content|reasoning_content|reasoning)"\s*:\s*"[^"]')
+"""Something that a model said."""
 _PAUSE = 0.2
 _LONGEST = 120.0
 """Seconds that an order may take."""
@@ -33,7 +36,7 @@ class Client(asyncio.Protocol):
     def __init__(self, load: Load) -> None:
         self._load = load
         self._parser: Any = None
-        self._has_begun = False
+        self._has_begun = self._has_token = False
 
     def connection_made(self, transport: Any) -> None:
         self.transport = transport
@@ -44,7 +47,7 @@ class Client(asyncio.Protocol):
             self.transport.close()
             return
         self._pieces: list[bytes] = []
-        self._has_begun = False
+        self._has_begun = self._has_token = False
         self._parser = httptools.HttpResponseParser(self)
         if self._load.waits:
             asyncio.get_running_loop().call_later(self._load.pause(), self._send)
@@ -60,12 +63,14 @@ class Client(asyncio.Protocol):
 
     def on_body(self, data: bytes) -> None:
         self._pieces.append(data)
-        now = perf_counter()
-        (self._load.gaps if self._has_begun else self._load.firsts).append(now - self._before)
-        self._before = now
         if not self._has_begun:
             self._has_begun = True
             self._load.begun()
+        if not self._has_token and not _TOKEN.search(data):
+            return  # the head of an answer says nothing yet
+        now = perf_counter()
+        (self._load.gaps if self._has_token else self._load.firsts).append(now - self._before)
+        self._before, self._has_token = now, True
 
     def on_message_complete(self) -> None:
         is_kept = self._parser.should_keep_alive()

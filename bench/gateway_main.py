@@ -48,6 +48,7 @@ def measured(gateways: list[Gateway], rounds: int, folder: Path) -> dict[str, An
             "loops": bench.loops(strict),
             "waits": waits(asker),
             "agents": agents(asker),
+            "forgetful": agents(asker, drops=True),
             "costs": bench.costs(),
             "skipped": {**skipped, **asker.skipped},
         }

@@ -40,6 +40,7 @@ def section(results: dict[str, Any]) -> str:
         _PLOT,
         _costs(results),
         _agents(results),
+        _agents(results, "forgetful"),
         _waits(results),
         _loops(results),
         _memory(results),
@@ -51,7 +52,13 @@ def section(results: dict[str, Any]) -> str:
 def targets(results: dict[str, Any]) -> str:
     """The targets, and the results."""
     rows = [
-        (goal.work, goal.floor, goal.shown, shown_range(outcome), _verdict(goal, outcome))
+        (
+            goal.work,
+            goal.floor,
+            goal.shown,
+            shown_range(outcome, goal.unit),
+            _verdict(goal, outcome),
+        )
         for goal, outcome in gateway_goals.outcomes(results)
     ]
     return table(("work", "floor, 1x", "target", "here", ""), rows)
@@ -110,14 +117,15 @@ def _microseconds(value: float) -> str:
     return f"{value / 1000:.3g} ms" if value >= 1000 else f"{value:.3g} µs"
 
 
-def _agents(results: dict[str, Any]) -> str:
-    ways = results.get("agents", {})
+def _agents(results: dict[str, Any], kind: str = "agents") -> str:
+    ways = results.get(kind, {})
     titles = list(dict.fromkeys(title for made in ways.values() for title in made))
     if not titles:
         return ""
     rows = [[title, *(_agent(made, title) for made in ways.values())] for title in titles]
     head = ["", *(words.WAYS[way].rstrip(":") for way in ways)]
-    return f"### An agent of 100 turns\n\n{words.AGENTS}\n\n{table(head, rows)}"
+    title, text = words.AGENTS[kind]
+    return f"### {title}\n\n{text}\n\n{table(head, rows)}"
 
 
 def _agent(made: dict[str, dict[str, float]], title: str) -> str:

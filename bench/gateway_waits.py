@@ -57,24 +57,30 @@ def _share(values: list[float], share: float) -> float:
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1e3
 
 
-def agents(asker: Asker) -> dict[str, dict[str, dict[str, float]]]:
-    """Way -> gateway -> seconds of processor time for all turns of one agent, whose history grows with each."""
+def agents(asker: Asker, *, drops: bool = False) -> dict[str, dict[str, dict[str, float]]]:
+    """Way -> gateway -> seconds of processor time for all turns of one agent, whose history grows with each.
+
+    With `drops` it keeps no reasoning, and moves its cache mark with every turn where its API has one.
+    """
     found: dict[str, dict[str, dict[str, float]]] = {}
     for way in _WAYS:
         made = found[" ".join(way)] = {}
         for title in asker.running:
             if not asker.can(title, way):
                 continue
-            told(f"an agent of {AGENT_TURNS} turns through {title}, {' to '.join(way)}")
+            what = "an agent that drops reasoning" if drops else "an agent"
+            told(f"{what}, {AGENT_TURNS} turns through {title}, {' to '.join(way)}")
             try:
-                made[title] = _agent(asker, title, asker.spoken(title, way))
+                made[title] = _agent(asker, title, asker.spoken(title, way), drops=drops)
             except (Failed, KeyError, TypeError, ValueError) as error:
                 asker.skip(f"{title}, {' to '.join(way)}, an agent", repr(error))
     return found
 
 
-def _agent(asker: Asker, title: str, way: tuple[str, str]) -> dict[str, float]:
-    talk = asker.conversation(title, way, f"Read all parts, one by one. {TURN.decode()}")
+def _agent(asker: Asker, title: str, way: tuple[str, str], *, drops: bool) -> dict[str, float]:
+    question = f"Read all parts, one by one. {TURN.decode()}"
+    talk = asker.conversation(title, way, question, drops=drops)
+    talk.marks = drops
     before = asker.running[title].cpu()
     size = 0
     for _ in range(AGENT_TURNS):

@@ -126,7 +126,7 @@ class Bench:
                     continue
                 told(f"bodies of {title}, {' to '.join(way)}")
                 try:
-                    bodies[title] = self._bodies(title, self._asker.spoken(title, way))
+                    bodies[title] = self.bodies(title, self._asker.spoken(title, way))
                 except (Failed, KeyError, TypeError, ValueError) as error:
                     self._asker.skip(f"{title}, {' to '.join(way)}", repr(error))
             for name in next(iter(bodies.values())):
@@ -136,7 +136,7 @@ class Bench:
                 found.setdefault(" ".join(way), {})[name] = made
         return found
 
-    def _bodies(self, title: str, way: tuple[str, str]) -> dict[str, str]:
+    def bodies(self, title: str, way: tuple[str, str]) -> dict[str, str]:
         """The requests of a client by name, with histories as this gateway gives them."""
         small = self._asker.conversation(
             title, way, "Which of the parts is tested least? " + "And why? " * 72

@@ -18,11 +18,12 @@ class Goal(NamedTuple):
     """The values of a run, by payload."""
     over: bool = False
     """Speed instead of time: more is better."""
+    unit: str = "x"
 
     @property
     def shown(self) -> str:
         """The limit as text."""
-        return f"{'>=' if self.over else '<='} {self.limit:g}x"
+        return f"{'>=' if self.over else '<='} {self.limit:g}{self.unit}"
 
 
 class Outcome(NamedTuple):

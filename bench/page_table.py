@@ -21,11 +21,15 @@ def times(ratio: float) -> str:
     return f"{ratio:.1f}x" if ratio >= 10 else f"{ratio:.2f}x"
 
 
-def shown_range(outcome: Outcome) -> str:
+def shown_range(outcome: Outcome, unit: str = "x") -> str:
     """The lowest and the highest value of an outcome."""
     if not outcome.values:
         return ""
-    low, high = min(outcome.values.values()), max(outcome.values.values())
-    if len(outcome.values) == 1 or times(low) == times(high):
-        return times(high)
-    return f"{times(low)} to {times(high)}"
+    low, high = (_with(unit, pick(outcome.values.values())) for pick in (min, max))
+    if len(outcome.values) == 1 or low == high:
+        return high
+    return f"{low.removesuffix(unit) if unit != 'x' else low} to {high}"
+
+
+def _with(unit: str, value: float) -> str:
+    return times(value) if unit == "x" else f"{value:.2f}{unit}"

@@ -17,10 +17,21 @@ providers refuse. A seal is what the provider wants back: a signature, or the re
 should have had it. A refusal ends the loop, and with it the counting."""
 MEMORY = """Resident memory of the gateway's processes, after 50 requests and then with 1,000 streams that have begun and are not over; one client
 API and the same upstream (chat to chat)."""
-AGENTS = """All turns of one agent, one after the other: each adds a thought, a call and the 3 kB that its tool gave, so that the last request has about
-420 kB. The processor time of all 100 turns; less is better. The client keeps what it got."""
-WAITS = """What a gateway adds to the time until the first piece of a stream arrives, and to the time between two of its pieces, beside the same client
-without a gateway. 160 streams, 8 at a time, of 200 events, 5 ms apart; a gateway, its client and its upstream share two cores."""
+AGENTS = {
+    "agents": (
+        "An agent of 100 turns",
+        """All turns of one agent, one after the other: each adds a thought, a call and the 3 kB that its tool gave, so that the last request has about
+420 kB. The processor time of all 100 turns; less is better. The client keeps what it got.""",
+    ),
+    "forgetful": (
+        "The same, without reasoning",
+        """The client keeps only texts and tool calls, and moves its cache mark to the last message of each
+request where its API has one. innervoice restores what is missing; the others send what they get.""",
+    ),
+}
+WAITS = """What a gateway adds to the time until the first token of a stream arrives, and to the time between two of its pieces, beside the same client
+without a gateway. 160 streams, 8 at a time, of 200 events, 5 ms apart; a gateway, its client and its upstream share two cores. The head of an answer (`message_start`) has no token:
+innervoice holds it until the first token is there, so that a provider that is overloaded is still an error with a status, which SDKs repeat."""
 WAITED = ("first token, p50", "first token, p99", "between tokens, p50", "between tokens, p99")
 BODIES = {"small": "1.5 kB", "stream": "an event"}
 WAYS = {

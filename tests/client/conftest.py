@@ -7,8 +7,10 @@ from innervoice.emulator.app import EmulatorServer
 
 
 @pytest.fixture(params=KINDS)
-def kind(request):
-    """Which of the two clients."""
+def kind(request, monkeypatch):
+    """Which client, and over what the asynchronous one sends."""
+    if request.param.endswith("httpx2"):
+        monkeypatch.setattr("innervoice.client.aio.find_spec", lambda _: None)
     return request.param
 
 

@@ -4,9 +4,10 @@ import asyncio
 from dataclasses import dataclass, field
 
 import innervoice as iv
+from innervoice.client.over_httptools import OverHttptools
 
 KEY = "sk-very-secret-0123456789"
-KINDS = ["sync", "async"]
+KINDS = ["sync", "async", "async over httpx2"]
 
 
 @dataclass
@@ -19,10 +20,21 @@ class Outcome:
     naps: list = field(default_factory=list)
 
 
+def open_connections(client):
+    """The connections of a client, those that wait for the next request included."""
+    http = client._http
+    if isinstance(http, OverHttptools):
+        return list(http._open)
+    return list(http._transport._pool.connections) if http else []
+
+
 def no_busy_connections(client):
     """What is left in the pool waits for the next request, and nothing else is open."""
-    pool = client._http._transport._pool if client._http else None
-    assert all(connection.is_idle() for connection in pool.connections if pool)
+    http = client._http
+    if isinstance(http, OverHttptools):
+        assert len(http._open) == sum(map(len, http._idle.values()))
+    else:
+        assert all(connection.is_idle() for connection in open_connections(client))
 
 
 def ask(kind, settings, model="deepseek/deepseek-v4", messages="What is 15 * 23?", **fields):

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 import innervoice as iv
-from client.harness import VERBS, ask, stream
+from client.harness import VERBS, ask, no_busy_connections, stream
 from innervoice.emulator import Emulator
 from innervoice.emulator.app import EmulatorServer
 
@@ -182,9 +182,7 @@ def test_64_streams_at_once(settings):
     async def main():
         async with iv.AsyncClient(**settings) as client:
             texts = await asyncio.gather(*(one(client, number) for number in range(10, 74)))
-            assert all(
-                connection.is_idle() for connection in client._http._transport._pool.connections
-            )
+            no_busy_connections(client)
         return texts
 
     assert [f"{number} * 2 = {number * 2}." for number in range(10, 74)] == asyncio.run(main())

@@ -13,7 +13,7 @@ import pytest
 
 import innervoice as iv
 from client.faulty import FRAMES, SILENCE, THOUGHT, WORDS, Faulty, chunk, head, stream, whole
-from client.harness import KEY, no_busy_connections
+from client.harness import KEY, no_busy_connections, open_connections
 from innervoice.client.aio import AsyncEvents
 from innervoice.client.settings import RequestFields
 from innervoice.client.sync import Events
@@ -75,7 +75,7 @@ def test_leaving_closes_the_connection(way, kind):
                     if way == "by an error":
                         raise ZeroDivisionError
                 no_busy_connections(client)
-                assert not client._http._transport._pool.connections
+                assert not open_connections(client)
             return
 
         async def main():
@@ -86,7 +86,7 @@ def test_leaving_closes_the_connection(way, kind):
                             await anext(events)
                         if way == "by an error":
                             raise ZeroDivisionError
-                assert not client._http._transport._pool.connections
+                assert not open_connections(client)
                 assert asyncio.all_tasks() == {asyncio.current_task()}
 
         asyncio.run(main())
@@ -261,7 +261,7 @@ async def cancelled(client, verb, after):
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not client._http._transport._pool.connections
+    assert not open_connections(client)
     assert asyncio.all_tasks() == {asyncio.current_task()}
     # The client is as good as new.
     assert (await client.ask(MODEL, "Hi")).text == "It is 345."
@@ -328,7 +328,7 @@ def test_cancelled_by_a_timeout_of_the_caller():
             events = client.stream(MODEL, "Hi")
             with pytest.raises(TimeoutError):
                 await late(events)
-            assert not client._http._transport._pool.connections
+            assert not open_connections(client)
             assert events.response.text == "It is "
 
     with Faulty(OPEN) as server:
@@ -342,7 +342,7 @@ def test_abandoned_view_leaves_nothing_behind():
                 async for piece in events.text():
                     assert piece == "It is "
                     break
-            assert not client._http._transport._pool.connections
+            assert not open_connections(client)
 
     with Faulty(OPEN) as server:
         asyncio.run(main(server))

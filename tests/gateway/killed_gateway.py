@@ -51,6 +51,14 @@ class KilledStore(SqliteStore):
 
     step = "never"
 
+    def put_soon(self, item, keys):
+        if self.step == "before put":
+            killed()
+        future = super().put_soon(item, keys)
+        if future is not None and self.step == "after put":
+            future.add_done_callback(lambda _: killed())
+        return future
+
     async def put(self, item, keys):
         if self.step == "before put":
             killed()

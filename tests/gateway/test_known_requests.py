@@ -91,7 +91,7 @@ def test_a_new_question_in_known_settings_is_sent_as_if_it_were_read(front, behi
         send(served, path, question_in(front, model, text))
     ways = served.gateway.first_questions.ways
     # A client of the same API goes on as bytes; OpenAI gets a cache key that depends on the question; Responses is stored, so it is read.
-    if front != behind and front != "openai-responses" and behind != "openai-responses":
+    if front not in (behind, "openai-responses") and behind != "openai-responses":
         assert len(QUESTIONS) <= len(ways) + 1
     for body, way in ways:
         is_as_written_again(served, body, way)

@@ -59,6 +59,11 @@ def test_a_history_of_thousands_of_turns_is_looked_up_at_once():
 class Full(SqliteStore):
     """A disk without room."""
 
+    def put_soon(self, item, keys):
+        future = asyncio.get_running_loop().create_future()
+        future.set_exception(StoreError("database or disk is full"))
+        return future
+
     async def put(self, item, keys):
         raise StoreError("database or disk is full")
 

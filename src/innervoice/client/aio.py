@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import nullcontext
 from functools import lru_cache
 from importlib import import_module
+from importlib.util import find_spec
 from inspect import iscoroutinefunction
 from math import inf
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack, overload
+from urllib.request import getproxies
 
 import anyio
 import anyio.lowlevel
@@ -168,10 +171,22 @@ class AsyncClient:
         loop = current_token()
         if self._http is None or loop != self._loop:
             self._loop = loop
-            # Few URLs are used, and parsing one is slow.
-            self._parsed = lru_cache(import_module("httpx2").URL)
-            self._http = import_module("innervoice.client.network").async_http()
+            self._http = _own_http()
+            if not getattr(self._http, "limits_silence", False):
+                # Few URLs are used, and parsing one is slow.
+                self._parsed = lru_cache(import_module("httpx2").URL)
         return self._http
+
+
+def _own_http() -> Any:
+    """The lightweight HTTP client, where its parser is installed, on asyncio and without a proxy; else that of httpx2."""
+    if find_spec("httptools") is None or getproxies().keys() & {"http", "https", "all"}:
+        return import_module("innervoice.client.network").async_http()
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:  # trio
+        return import_module("innervoice.client.network").async_http()
+    return import_module("innervoice.client.over_httptools").OverHttptools()
 
 
 class AsyncEvents:

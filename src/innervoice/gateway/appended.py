@@ -36,6 +36,7 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.memory.envelopes import Handle, is_envelope
 from innervoice.memory.restoring import Opened, lost_parts
+from innervoice.memory.retention import says_more
 from innervoice.planning.decisions import Decision
 from innervoice.planning.encode import encoded_plan
 from innervoice.planning.plan import Plan, Planned, planned
@@ -298,9 +299,11 @@ class _Appending:
 
     def _request(self, growth: Growth) -> Request:
         """The new messages, after a question that stands for everything before."""
+        # A turn that loses nothing is not stored: whoever reads the whole request would send it as the client does.
+        turn = self._answer if any(map(says_more, self._answer.parts)) else growth.turn
         ids = RenamedCalls()
-        ids.add(call_ids((growth.turn,)), call_ids((self._answer,)))
-        messages = (user("."), _unbound(self._answer), *map(ids.with_host_ids, growth.rest))
+        ids.add(call_ids((growth.turn,)), call_ids((turn,)))
+        messages = (user("."), _unbound(turn), *map(ids.with_host_ids, growth.rest))
         request = self._sent.request.replace(messages=messages, system=None, tools=())
         return with_marked_errors(request, self._target)
 

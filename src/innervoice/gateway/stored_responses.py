@@ -385,6 +385,7 @@ async def _deleted(gateway: Gateway, api: StoredAnswers, name: str, tenant: str)
         await gateway.background.forget(api, tenant, name)
         was_there = await gateway.responses.delete(api, tenant, name)
         if was_there:
+            gateway.appended.clear()  # it may have been sent with what is deleted
             await gateway.turns.delete(tenant, gateway.responses.turn_keys(api, tenant, name))
     except StoreError:
         raise Refused(NO_STORE) from None
