@@ -384,3 +384,4 @@ def test_second_event_loop():
         asyncio.run(client.close())
         del client
         gc.collect()
+        gc.collect()  # the loops that held them go first

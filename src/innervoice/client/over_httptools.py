@@ -1,4 +1,4 @@
-"""A lightweight HTTP/1.1 client for an `AsyncClient`: `AsyncClient(http=OverHttptools())`, on asyncio.
+"""A lightweight HTTP/1.1 client, with which an `AsyncClient` sends on asyncio where httptools is installed, as it is with innervoice[gateway].
 
 httptools, a parser written in C, reads the responses; connections are kept alive, and all available bytes are returned at once. It is for
 processes that send many requests, such as the gateway: docs/performance.md has the numbers. No redirects, no cookies, no proxies, no HTTP/2.
@@ -60,7 +60,7 @@ class _Request(NamedTuple):
 
 
 class OverHttptools:
-    """Sends requests over connections that are kept alive. `tls` is the `SSLContext` to use; by default the system's certificate authorities are trusted."""
+    """Sends requests over connections that are kept alive. `tls` is the `SSLContext` to use; by default those certificate authorities are trusted that httpx2 trusts."""
 
     limits_silence = True
     """Whether the HTTP client itself limits the wait for the next bytes, so that `AsyncClient` need not."""
@@ -158,7 +158,8 @@ class OverHttptools:
 
     def _context(self) -> ssl.SSLContext:
         if self._tls is None:
-            self._tls = ssl.create_default_context()
+            context: ssl.SSLContext = import_module("httpx2").create_ssl_context()
+            self._tls = context
         return self._tls
 
     def give_back(self, connection: _Connection) -> None:

@@ -1,8 +1,9 @@
-"""One request of a client, and the three ways in which it can be sent: forwarded, appended, or read and rewritten.
+"""One request of a client, and the ways in which it can be sent: forwarded, appended, begun like another one, or read and rewritten.
 
-    body ──► split once ──► forwarded.py   it goes on as it came: known settings, a known beginning, a complete answer
-                       ├──► appended.py    last time's bytes and what is new
-                       └──► rewritten.py   read, restored, planned and written
+    body ──► split once ──► forwarded.py         it goes on as it came: known settings, a known beginning, a complete answer
+                       ├──► appended.py          last time's bytes and what is new
+                       ├──► first_questions.py   the bytes of another conversation, with another question
+                       └──► rewritten.py         read, restored, planned and written
 
 The first way that fits a candidate is taken. What all of them share is here: what the answer is called, what may be kept of it, its record,
 and the envelopes that the client carries.
