@@ -34,10 +34,10 @@ EVENT = {
     "anthropic chat": 188,
 }
 STEP = {
-    "anthropic anthropic": 6212,
-    "chat chat": 6448,
-    "chat anthropic": 5889,
-    "anthropic chat": 6226,
+    "anthropic anthropic": 6214,
+    "chat chat": 6450,
+    "chat anthropic": 5891,
+    "anthropic chat": 6228,
 }
 
 
