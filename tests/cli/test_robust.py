@@ -165,13 +165,6 @@ def test_the_cursor_is_visible_after_an_interruption(arguments):
     assert "Traceback" not in seen
 
 
-def test_an_interrupted_prompt():
-    terminal = Terminal("chat", "--emulate")
-    terminal.until("> ")
-    status, seen = terminal.end()
-    assert (130, False) == (status, "Traceback" in seen)
-
-
 # ---- streams -------------------------------------------------------------------------------------
 
 

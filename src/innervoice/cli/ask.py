@@ -11,6 +11,7 @@ from innervoice.canon.storage import to_json
 from innervoice.cli.connect import chosen_model, connect, setting_of, tools_in
 from innervoice.cli.files import read_file
 from innervoice.cli.output import Output, show_events
+from innervoice.cli.parameters import EFFORT, FILE, MODEL, emulated_option, show_option
 from innervoice.errors import InnervoiceError
 from innervoice.show.export import export_json
 from innervoice.show.policy import Remark, thought_about, view_of
@@ -33,17 +34,17 @@ an API key, the emulator answers.
 
 @click.command("ask", epilog=_EPILOG)
 @click.argument("question")
-@click.option("-m", "--model", help="The model, as provider/model.")
-@click.option(
-    "-e", "--effort", help="none, minimal, low, medium, high, xhigh, max, or a number of tokens."
-)
+@click.option("-m", "--model", type=MODEL, help="The model, as provider/model; INNERVOICE_MODEL sets a default.")  # fmt: skip
+@click.option("-e", "--effort", type=EFFORT, help="none, minimal, low, medium, high, xhigh, max, or a number of tokens.")  # fmt: skip
 @click.option("-s", "--system", help="The system prompt.")
-@click.option("--show", type=click.Choice(["full", "summary", "length", "none"]), default="full", show_default=True, help="How much of the reasoning is shown.")  # fmt: skip
+@show_option
 @click.option("--keep", is_flag=True, help="Leave the reasoning on the screen.")
-@click.option("--tools", "tools_file", help="A Python file whose functions the model may call.")
+@click.option(
+    "--tools", "tools_file", type=FILE, help="A Python file whose functions the model may call."
+)
 @click.option("--max-tokens", type=int, help="The limit on output tokens, including reasoning.")
-@click.option("--base-url", help="Another base URL for the provider's API.")
-@click.option("--emulate", is_flag=True, help="Use the emulator, even if there is an API key.")
+@click.option("--base-url", is_eager=True, help="Another base URL for the provider's API.")
+@emulated_option("Use the emulator, even if there is an API key.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON, without seals.")
 @click.option(
     "--raw",
@@ -61,7 +62,7 @@ def command(
     tools_file: str | None,
     max_tokens: int | None,
     base_url: str | None,
-    emulate: bool,
+    emulated: bool,
     as_json: bool,
     raw: bool,
 ) -> None:
@@ -72,7 +73,7 @@ def command(
         settings: dict[str, Any] = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
         given_settings = {key: value for key, value in settings.items() if value is not None}
         tools = tools_in(tools_file)
-        connection = connect(name, base_url=base_url, emulate=emulate)
+        connection = connect(name, base_url=base_url, emulated=emulated)
         chat = connection.client.conversation(name, system=system, tools=tools, **given_settings)
         if as_json or raw:
             response = chat.ask(text)

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import ClassVar
 
 import click
 
-__all__ = ["LazyGroup", "innervoice"]
+__all__ = ["LazyGroup", "SuggestingGroup", "innervoice"]
 
 
-class LazyGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """A group that says what may be meant by a misspelled subcommand."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand that was typed; an unknown one is refused with what may be meant."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            similar = get_close_matches(args[0], self.list_commands(ctx), 3)
+            hint = f" Did you mean {' or '.join(similar)}?" if similar else ""
+            ctx.fail(f"No such command: {args[0]}.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+class LazyGroup(SuggestingGroup):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (

@@ -6,6 +6,7 @@ import importlib.util
 import inspect
 import os
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,11 +17,12 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.rows import Host
 from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import split_id
+from innervoice.cli.files import FileError
 from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
 
-__all__ = ["Connection", "chosen_model", "connect", "setting_of", "tools_in"]
+__all__ = ["Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
 
 DEFAULT = "anthropic/claude-opus-5-5"
 # The default models, in the order in which their keys are looked up.
@@ -41,17 +43,17 @@ class Connection(NamedTuple):
 
 
 def chosen_model(model: str | None) -> str:
-    """The model that was passed, else the first default model with a key, else the first default model."""
-    if model:
+    """The model that was passed, else the user's own default, else the first default model with a key, else the first default model."""
+    if model := model or default_of("model"):
         return model
     return next((model for model in _USUAL if _has_key(model)), DEFAULT)
 
 
-def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -> Connection:
+def connect(model: str, *, base_url: str | None = None, emulated: bool = False) -> Connection:
     """A client for a model; prints a line if it is emulated."""
     if base_url is not None:
         return Connection(Client(base_url=base_url, provider=_provider_of(model)), emulated=False)
-    if not emulate and _has_key(model):
+    if not emulated and _has_key(model):
         return Connection(Client(), emulated=False)
     provider, host = _provider_of(model), _host_for(model)
     if _has_key(model):
@@ -60,6 +62,25 @@ def connect(model: str, *, base_url: str | None = None, emulate: bool = False) -
         keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
         click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
+
+
+def default_of(name: str) -> str | None:
+    """A default of the user's: `INNERVOICE_MODEL`, or `model` in config.toml of the user's configuration."""
+    if word := os.environ.get(f"INNERVOICE_{name.upper()}", "").strip():
+        return word
+    home = os.environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    file = Path(home) / "innervoice" / "config.toml"
+    try:
+        value = tomllib.loads(file.read_text("utf-8")).get(name)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise FileError(f"Cannot read {file}: {error.strerror}.") from None
+    except ValueError as error:
+        raise FileError(f"Cannot read {file}: {error}.") from None
+    if value is not None and not isinstance(value, str):
+        raise FileError(f"Cannot read {file}: {name} must be a text, not {value!r}.")
+    return value
 
 
 def _provider_of(model: str) -> str:

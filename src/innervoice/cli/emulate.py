@@ -43,6 +43,7 @@ Needs the packages of innervoice[emulator].
     help="The port to listen on; 0 picks a free one.",
 )
 @click.option(
+    "--log-to",
     "--log",
     "place",
     type=click.Path(path_type=Path),

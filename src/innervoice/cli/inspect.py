@@ -12,6 +12,7 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.output import Output
+from innervoice.cli.parameters import FILE, PROVIDER
 from innervoice.cli.sources import FORMATS, open_file
 from innervoice.decoding import checked
 from innervoice.errors import DecodeError, InnervoiceError
@@ -40,14 +41,14 @@ Examples:
 
 
 @click.command("inspect", epilog=_EPILOG)
-@click.argument("file")
+@click.argument("file", type=FILE)
 @click.option(
     "--json",
     "as_json",
     is_flag=True,
     help="Print responses as JSON that innervoice can read, one per line.",
 )
-@click.option("--provider", help="The provider; by default it is detected.")
+@click.option("--provider", type=PROVIDER, help="The provider; by default it is detected.")
 @click.option("-m", "--model", help="The model that answered.")
 @click.option(
     "--dialect", type=click.Choice(DIALECTS), help="The wire format; by default it is detected."

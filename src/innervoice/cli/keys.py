@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.cli.commands import SuggestingGroup
 from innervoice.cli.store import config_option, with_state
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ _NO_STORE = (
 )  # fmt: skip
 
 
-@click.group("keys", epilog=_EPILOG)
+@click.group("keys", cls=SuggestingGroup, epilog=_EPILOG)
 def command() -> None:
     """Create, list and revoke the keys of a gateway's callers, with limits."""
 

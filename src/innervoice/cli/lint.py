@@ -9,6 +9,7 @@ import click
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.cli.files import read_file
+from innervoice.cli.parameters import FILE, MODEL
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.planning.lint import Problem, lint
@@ -64,9 +65,13 @@ def problem_line(line: int | None, problem: Problem) -> str:
 
 
 @click.command("lint", epilog=_EPILOG)
-@click.argument("file")
+@click.argument("file", type=FILE)
 @click.option(
-    "--for", "target", required=True, help="The model it would be sent to, as provider/model."
+    "--for",
+    "target",
+    type=MODEL,
+    required=True,
+    help="The model it would be sent to, as provider/model.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the problems as JSON.")
 def command(*, file: str, target: str, as_json: bool) -> None:

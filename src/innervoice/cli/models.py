@@ -25,6 +25,7 @@ from innervoice.catalog.lookup import (
 from innervoice.catalog.refresh import Refreshed, refreshed
 from innervoice.catalog.targets import names_of
 from innervoice.cli.files import FileError, read_file, write_file
+from innervoice.cli.parameters import full_model_name, meant
 from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]
@@ -111,9 +112,11 @@ def _model_lines(name: str, dialect: str | None) -> Iterator[str]:
     provider, model = names_of(None, name)
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
-        raise click.UsageError(
-            f"expected a model as provider/model, such as openai/gpt-5.6, or a provider; not {name!r}"
-        )
+        similar = meant(name, [host.id for host in all_hosts()])
+        if "/" not in name and similar:
+            raise click.UsageError(f"unknown provider or model {name}.{similar}")
+        yield from _model_lines(full_model_name(name), dialect)
+        return
     dialect = dialect or dialect_at(host, model)
     row = model_row_of(model, host.id, dialect)
     yield f"{host.id}/{model}"

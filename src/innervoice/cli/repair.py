@@ -12,6 +12,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.storage import from_json, to_json
 from innervoice.cli.files import write_file
 from innervoice.cli.lint import problem_line, problems_of
+from innervoice.cli.parameters import FILE, MODEL, NEW_FILE
 from innervoice.cli.sources import FORMATS, history_of, open_file
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.planning.lint import Problem, lint
@@ -41,12 +42,20 @@ _FILLED = {"signature_filled", "reasoning_filled", "calls_moved"}
 
 
 @click.command("repair", epilog=_EPILOG)
-@click.argument("file")
+@click.argument("file", type=FILE)
 @click.option(
-    "--for", "target", required=True, help="The model it will be sent to, as provider/model."
+    "--for",
+    "target",
+    type=MODEL,
+    required=True,
+    help="The model it will be sent to, as provider/model.",
 )
 @click.option(
-    "-o", "--output", required=True, help="The file for the repaired history; never the input file."
+    "-o",
+    "--output",
+    type=NEW_FILE,
+    required=True,
+    help="The file for the repaired history; never the input file.",
 )
 @click.option("--force", is_flag=True, help="Replace the output file if it exists.")
 def command(*, file: str, target: str, output: str, force: bool) -> None:

@@ -24,6 +24,7 @@ from urllib.parse import quote
 import click
 from click.shell_completion import CompletionItem
 
+from innervoice.cli.parameters import emulated_option
 from innervoice.errors import UsageError
 from innervoice.plugins import plugin, plugin_names
 
@@ -69,7 +70,7 @@ def _completed(_: click.Context, __: click.Parameter, incomplete: str) -> list[C
 @click.argument("client", required=False, shell_complete=_completed)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option("--model", "-m", help="The model, as provider/model or a name in the config.")
-@click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@emulated_option("Let the emulator answer for every model.")
 @click.option(
     "--script",
     type=click.Path(),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import click
 
+from innervoice.cli.parameters import emulated_option
 from innervoice.cli.running import INTERRUPTED
 from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, view_lines
 from innervoice.errors import UsageError
@@ -66,7 +67,7 @@ PACKAGES = ("aiohttp", "cryptography", "httptools", "uvicorn")
     show_default=True,
     help="The number of processes; use one per core.",
 )
-@click.option("--emulated", is_flag=True, help="Let the emulator answer for every model.")
+@emulated_option("Let the emulator answer for every model.")
 @click.option(
     "--script",
     type=click.Path(),

@@ -15,6 +15,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.storage import to_json
 from innervoice.cli.files import FileError, standard_input
 from innervoice.cli.output import Output
+from innervoice.cli.parameters import FILE
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS
 from innervoice.splitting import Splitter, split
@@ -49,7 +50,7 @@ Examples:
 
 
 @click.command("split", epilog=_EPILOG)
-@click.argument("file", required=False)
+@click.argument("file", type=FILE, required=False)
 @click.option("--sample", is_flag=True, help="Split a built-in sample.")
 @click.option(
     "--json", "as_json", is_flag=True, help="Print the result as JSON that innervoice can read."

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from innervoice.canon.jsontext import dump_json
+from innervoice.cli.commands import SuggestingGroup
 from innervoice.errors import UsageError
 from innervoice.show.visible import visible
 
@@ -48,7 +49,7 @@ _NO_STORE = (
 )  # fmt: skip
 
 
-@click.group("store", epilog=_EPILOG)
+@click.group("store", cls=SuggestingGroup, epilog=_EPILOG)
 def command() -> None:
     """Show or delete the turns and responses that a gateway has stored."""
 

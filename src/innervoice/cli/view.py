@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, cast, get_args
 import click
 
 from innervoice.cli.files import FileError, standard_input, write_file
+from innervoice.cli.parameters import FILE, MODEL
 from innervoice.cli.running import INTERRUPTED
 from innervoice.errors import InnervoiceError
 from innervoice.show.policy import Policy, counted
@@ -56,9 +57,12 @@ def known_folders() -> list[Path]:
 
 
 @click.command("view", epilog=_EPILOG)
-@click.argument("paths", nargs=-1, metavar="[PATH ...|-]")
+@click.argument("paths", type=FILE, nargs=-1, metavar="[PATH ...|-]")
 @click.option(
-    "--for", "target", help="Show what a request to this model would send, as provider/model."
+    "--for",
+    "target",
+    type=MODEL,
+    help="Show what a request to this model would send, as provider/model.",
 )
 @click.option(
     "--show",
