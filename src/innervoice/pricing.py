@@ -14,6 +14,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Cost, Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.wire.json_access import as_count, as_dict, as_list
 
 __all__ = ["Cost", "context_window", "cost"]
@@ -66,9 +67,7 @@ def cost(response: Response) -> Cost | None:
     try:
         prices = import_module("genai_prices")
     except ModuleNotFoundError:
-        raise UsageError(
-            'genai-prices is not installed: pip install "innervoice[prices]"'
-        ) from None
+        raise UsageError(f"genai-prices is not installed: {install_command('prices')}") from None
     usage = response.usage
     if usage.input_tokens is None or usage.output_tokens is None or not response.model:
         return None

@@ -15,6 +15,7 @@ from innervoice.gateway.callers import Caller, CallerKeys, has_stored_keys, is_k
 from innervoice.gateway.config import load_config
 from innervoice.gateway.config.secrets import key_bytes_of
 from innervoice.gateway.operations.state import open_state
+from innervoice.installing import install_command
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import StoreError
@@ -126,7 +127,7 @@ def test_a_budget_needs_prices(place, monkeypatch):
     done = place.run("add", "a", "--budget", "5/day")
 
     assert (1, "") == (done.exit_code, done.stdout)
-    assert 'pip install "innervoice[prices]"' in done.stderr
+    assert install_command("prices") in done.stderr
     assert [] == place.callers()
 
 

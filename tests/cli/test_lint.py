@@ -141,7 +141,9 @@ def test_a_repair_says_what_it_did_to_a_list(tmp_path):
     lines = done.stdout.decode().splitlines()
 
     assert "message 3, part 0: tool result removed: there is no call with its id" == lines[0]
-    assert lines[1].startswith("left: message 3: the history ends with an assistant message")
+    assert lines[1].startswith(
+        "left: message 3: would be refused: the history ends with an assistant message"
+    )
     assert "1 change for anthropic/claude-opus-4-6" in lines[2]
     assert 1 == done.returncode  # only who asks can end it with words of the user
 

@@ -22,6 +22,7 @@ from cli.test_talking import NO_KEYS
 from innervoice.canon.usage import Usage
 from innervoice.cli.serve_output import ServeOutput, store_line
 from innervoice.gateway.report import Report
+from innervoice.installing import install_command
 
 WAIT = 60.0
 needs_core = pytest.mark.skipif(
@@ -401,10 +402,10 @@ class TestCheck:
 @pytest.mark.parametrize(
     ("package", "status", "said"),
     [
-        ("uvicorn", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
-        ("aiohttp", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
-        ("cryptography", 2, b'the gateway needs: pip install "innervoice[gateway]"'),
-        ("opentelemetry", 1, b"pip install 'innervoice[otel]'"),
+        ("uvicorn", 2, f"the gateway needs: {install_command('gateway')}".encode()),
+        ("aiohttp", 2, f"the gateway needs: {install_command('gateway')}".encode()),
+        ("cryptography", 2, f"the gateway needs: {install_command('gateway')}".encode()),
+        ("opentelemetry", 1, install_command("otel").encode()),
     ],
 )
 @needs_core

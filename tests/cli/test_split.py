@@ -9,6 +9,7 @@ import pytest
 
 import innervoice as iv
 from cli.runs import run
+from innervoice.installing import install_command
 
 TEXT = "<think>R\n</think>\n\nThe *answer*"
 
@@ -177,4 +178,4 @@ def test_without_click():
     )
 
     assert 2 == done.returncode
-    assert b'pip install "innervoice[cli]"' in done.stderr
+    assert install_command("cli") in done.stderr.decode()

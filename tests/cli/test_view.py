@@ -13,6 +13,7 @@ import pytest
 
 import innervoice as iv
 from cli.runs import run
+from innervoice.installing import install_command
 from view.session_files import SEAL, SECRET, session, stream
 
 _OPENER = urllib.request.build_opener(
@@ -183,7 +184,7 @@ def test_without_its_packages_it_says_what_to_install(file, tmp_path):
     path = os.pathsep.join([str(tmp_path / "absent"), *sys.path])
     done = run("view", str(file), PYTHONPATH=path)
     assert 2 == done.returncode
-    assert 'pip install "innervoice[view]"' in done.stderr.decode()
+    assert install_command("view") in done.stderr.decode()
 
 
 @pytest.mark.parametrize("ending", ["html", "md", "json"])

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 
 __all__ = [
     "DAMAGED",
@@ -195,7 +196,7 @@ def _zstd(stream: BinaryIO) -> BinaryIO:
         except ModuleNotFoundError:
             continue
     raise UsageError(
-        'a file that ends in .zst needs a package: pip install zstandard, or "innervoice[bulk]"'
+        f"a file that ends in .zst needs a package: pip install zstandard, or {install_command('bulk')}"
     )
 
 
@@ -213,7 +214,7 @@ def with_arrow(what: str) -> Any:
     try:
         return import_module("pyarrow")
     except ModuleNotFoundError:
-        raise UsageError(f'{what} needs pyarrow: pip install "innervoice[bulk]"') from None
+        raise UsageError(f"{what} needs pyarrow: {install_command('bulk')}") from None
 
 
 # Standard input, which can be read again from the start as long as little of it was read: first for a sample, then

@@ -142,9 +142,15 @@ SENTENCES: dict[str, str] = {
 }
 
 ADVICE: dict[str, tuple[Severity, str]] = {
-    "thinking_omitted": ("refused", "do not send it; it stays in the history"),
+    "thinking_omitted": (
+        "refused",
+        "leave it out of the request and keep it in the history, as innervoice does when it sends",
+    ),
     "thinking_as_text": ("degraded", "models imitate such text; omit it instead"),
-    "opaque_dropped": ("refused", "do not send it; it stays in the history"),
+    "opaque_dropped": (
+        "refused",
+        "leave it out of the request and keep it in the history, as innervoice does when it sends",
+    ),
     "reasoning_filled": ("refused", "send the field, empty where the reasoning is lost"),
     "signature_filled": ("refused", "send the documented value that skips the check"),
     "prefix_changed": ("refused", "undo the change, or do not send the reasoning"),
@@ -163,7 +169,10 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "blank_omitted": ("refused", "do not send it"),
     "call_omitted": ("refused", "do not send it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
-    "part_without_place": ("refused", "do not send it; it stays in the history"),
+    "part_without_place": (
+        "refused",
+        "leave it out of the request and keep it in the history, as innervoice does when it sends",
+    ),
     "extra_dropped": ("degraded", "remove it, or say it in the content"),
     "cache_mark_dropped": ("degraded", "remove the mark"),
     "result_filled": ("refused", "add a result that reports it"),

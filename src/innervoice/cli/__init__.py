@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from innervoice.installing import install_command
+
 __all__ = ["main"]
 
 
@@ -16,8 +18,7 @@ def main() -> None:
         if error.name not in ("click", "rich"):
             raise
         print(
-            'The command line needs two more packages: pip install "innervoice[cli]"',
-            file=sys.stderr,
+            f"The command line needs two more packages: {install_command('cli')}", file=sys.stderr
         )
         raise SystemExit(2) from None
     except KeyboardInterrupt:

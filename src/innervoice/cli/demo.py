@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 from textwrap import fill
 
 import click
@@ -26,6 +28,11 @@ from innervoice.wire.refusals import failure_of
 
 __all__ = ["command"]
 
+_NEXT = (
+    ("chat", "talk to a model, and switch with /model; the emulator answers without a key"),
+    ("serve --demo", "what the gateway does for a client that loses reasoning"),
+    ("view", "the sessions of your agents in the browser, with all reasoning"),
+)
 _WAY = (
     ("anthropic/claude-opus-5-5", "What is the weather in Lisbon and Oslo?"),
     ("gemini/gemini-3.5-flash", "And the population of Lisbon, then the population of Oslo?"),
@@ -75,6 +82,7 @@ def command(*, fast: bool) -> None:
     requests = _requests(chat.history, chat.responses)
     _tell_history(requests)
     _tell_naive(emulator, requests)
+    _tell_next()
 
 
 def _requests(history: list[Message], responses: list[Response]) -> list[Request]:
@@ -144,4 +152,19 @@ def _tell_naive(emulator: Emulator, requests: list[Request]) -> None:
     click.echo(
         f"  With innervoice, all {len(requests)} requests of this conversation were accepted."
     )
-    click.echo(f"  Sent without a plan for the history, {refused} of them are refused.")
+    click.echo(f"  Sent without a plan for the history, {refused} of them are refused.\n")
+
+
+def _tell_next() -> None:
+    """Prints what to try next, with the path under which this program was started."""
+    here = Path(sys.argv[0])
+    program = f"{sys.executable} -m innervoice"
+    if here.name == "innervoice":
+        on_path = shutil.which("innervoice")
+        is_on_path = on_path is not None and Path(on_path).samefile(here)
+        is_near = here.is_relative_to(Path.cwd())
+        program = str(here.relative_to(Path.cwd()) if is_near else here)
+        program = "innervoice" if is_on_path else program
+    click.secho("Next", bold=True)
+    for arguments, what in _NEXT:
+        click.echo(f"  {program} {arguments:34} {what}")

@@ -10,6 +10,7 @@ from innervoice.catalog.lookup import all_hosts
 from innervoice.cli.running import INTERRUPTED
 from innervoice.emulator.routes import base_urls
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 
 __all__ = ["command"]
 
@@ -68,7 +69,7 @@ def command(*, host: str, port: int, place: Path | None, script: str | None) -> 
     except ModuleNotFoundError as error:
         if error.name not in ("starlette", "uvicorn"):
             raise
-        raise click.UsageError('the emulator needs: pip install "innervoice[emulator]"') from None
+        raise click.UsageError(f"the emulator needs: {install_command('emulator')}") from None
     try:
         log = EmulatorLog(place, say=_complain) if place else None
         emulator = Emulator(script=script, log=log, acting_tools=False)

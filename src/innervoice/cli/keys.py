@@ -14,6 +14,7 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.cli.commands import SuggestingGroup
 from innervoice.cli.store import config_option, with_state
+from innervoice.installing import install_command
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import Budget, Caller, CallerKeys
@@ -204,7 +205,7 @@ def _budget(text: str) -> Budget:
         )
     if find_spec("genai_prices") is None:
         raise click.ClickException(
-            'a budget needs the prices of models: pip install "innervoice[prices]", here and where the gateway runs'
+            f"a budget needs the prices of models: {install_command('prices')}, here and where the gateway runs"
         )
     from innervoice.gateway.callers import Budget
 

@@ -59,9 +59,7 @@ def problems_of(history: History, target: str) -> list[tuple[int | None, Problem
 
 def problem_line(line: int | None, problem: Problem) -> str:
     """A problem as one line of text."""
-    if line is None:
-        return str(problem)
-    return f"line {line}: {problem.why} ({problem.code}, {problem.severity}); {problem.fix}"
+    return str(problem) if line is None else problem.at(f"line {line}")
 
 
 @click.command("lint", epilog=_EPILOG)

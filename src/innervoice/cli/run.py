@@ -26,6 +26,7 @@ from click.shell_completion import CompletionItem
 
 from innervoice.cli.parameters import emulated_option
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.plugins import plugin, plugin_names
 
 if TYPE_CHECKING:
@@ -196,7 +197,7 @@ def _gateway_here(
     from innervoice.cli.run_summary import RequestSummary
 
     if any(find_spec(name) is None for name in serve.PACKAGES):
-        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+        raise click.UsageError(f"the gateway needs: {install_command('gateway')}")
     from innervoice.gateway.in_thread import GatewayInThread
 
     summary = RequestSummary(report, priced=not emulated)

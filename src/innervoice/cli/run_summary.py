@@ -92,7 +92,7 @@ class RequestSummary(ServeOutput):
         """The summary, line by line."""
         total = self._models.total()
         if not total:
-            yield "the client sent no request to the gateway"
+            yield "the client sent no request to the gateway: it was asked nothing, or one of its own options or files names another address"
             return
         models = ", ".join(f"{name} ({count})" for name, count in self._models.most_common(5))
         failed = f", {self._failed:,} failed" if self._failed else ""

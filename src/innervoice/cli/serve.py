@@ -17,6 +17,7 @@ from innervoice.cli.parameters import emulated_option
 from innervoice.cli.running import INTERRUPTED
 from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, view_lines
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 
 if TYPE_CHECKING:
     from innervoice.bridges.otel.call import ServedSpans
@@ -125,7 +126,7 @@ def command(
     if script and not emulated:
         raise click.UsageError("--script needs --emulated")
     if not check and any(find_spec(name) is None for name in PACKAGES):
-        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+        raise click.UsageError(f"the gateway needs: {install_command('gateway')}")
     try:
         output = ServeOutput(log_format)
         gateway = ServedGateway(

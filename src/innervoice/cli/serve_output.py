@@ -14,6 +14,7 @@ import click
 from innervoice.gateway.operations.journal import json_line, terminal_line
 from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.report import Report
+from innervoice.installing import install_command
 from innervoice.show.visible import visible
 
 __all__ = ["ServeOutput", "client_lines", "store_line", "view_lines"]
@@ -99,7 +100,7 @@ def view_lines(
     what = "their shape, without texts" if log == "shape" else "texts, without seals and keys"
     where = f"in {folder}" if lasting else "until the gateway stops"
     if find_spec("starlette") is None:
-        yield f'View: pip install "innervoice[view]"; logged of requests: {what}, {where}'
+        yield f"View: {install_command('view')}; logged of requests: {what}, {where}"
         return
     address = (
         f"{url}/view?key=KEY, with the key of an owner, or with any key for its own requests"

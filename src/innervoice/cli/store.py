@@ -17,6 +17,7 @@ import click
 from innervoice.canon.jsontext import dump_json
 from innervoice.cli.commands import SuggestingGroup
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.show.visible import visible
 
 if TYPE_CHECKING:
@@ -101,7 +102,10 @@ def forget(*, owner: str | None, everybody: bool, yes: bool, file: str | None) -
 def vacuum(*, file: str | None) -> None:
     """Delete what is over the limits (age, size), and free disk space."""
     count = with_store(file, lambda store: store.vacuum(), without=_NO_STORE)
-    click.echo(f"Deleted {count:,} items that were too old or too much.")
+    what = "Nothing was too old, or more than the limits allow: nothing was deleted."
+    if count:
+        what = f"Deleted {count:,} items that were too old, or more than the limits allow."
+    click.echo(what)
 
 
 # ---- the store of a gateway, for commands that access it while the gateway may run ----------------
@@ -116,7 +120,7 @@ def with_state(
 ) -> Result:
     """Calls a function with the keys and the store of a gateway. `without` is the error if it has none; `is_told`: prints which store it is."""
     if any(find_spec(name) is None for name in _PACKAGES):
-        raise click.UsageError('the gateway needs: pip install "innervoice[gateway]"')
+        raise click.UsageError(f"the gateway needs: {install_command('gateway')}")
     from innervoice.cli.serve_output import store_line
     from innervoice.memory.stores.store import StoreError
 

@@ -17,6 +17,7 @@ from innervoice.cli.files import FileError, standard_input, write_file
 from innervoice.cli.parameters import FILE, MODEL
 from innervoice.cli.running import INTERRUPTED
 from innervoice.errors import InnervoiceError
+from innervoice.installing import install_command
 from innervoice.show.policy import Policy, counted
 
 if TYPE_CHECKING:
@@ -112,7 +113,7 @@ def _check_packages() -> None:
         except ModuleNotFoundError as error:
             if error.name not in _PACKAGES:
                 raise
-            raise click.UsageError('the viewer needs: pip install "innervoice[view]"') from None
+            raise click.UsageError(f"the viewer needs: {install_command('view')}") from None
 
 
 def _check_target(target: str) -> None:

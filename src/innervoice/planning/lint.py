@@ -17,6 +17,12 @@ from innervoice.planning.plan import planned
 __all__ = ["Problem", "Severity", "lint"]
 
 
+_SENT: dict[Severity, str] = {
+    "refused": "would be refused",
+    "degraded": "is sent, with less effect",
+}
+
+
 class Problem(Value, frozen=True, kw_only=True):
     """One problem of a history, for a target."""
 
@@ -29,7 +35,11 @@ class Problem(Value, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         place = f"message {self.message}" + (f", part {self.part}" if self.part is not None else "")
-        return f"{place}: {self.why} ({self.code}, {self.severity}); {self.fix}"
+        return self.at(place)
+
+    def at(self, place: str) -> str:
+        """The problem as a sentence, with its place in front."""
+        return f"{place}: {_SENT[self.severity]}: {self.why}. To fix it, {self.fix}. [{self.code}]"
 
 
 def lint(

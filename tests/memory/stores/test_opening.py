@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.memory.stores.opening import open_store
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.sqlite import SqliteStore
@@ -68,7 +69,7 @@ def test_a_missing_package_says_how_to_install_it(monkeypatch, scheme, package, 
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError) as caught:
         open_store(f"{scheme}://me:sesame@host/0", Retention())
-    assert f'pip install "innervoice[{extra}]"' in str(caught.value)
+    assert install_command(extra) in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from innervoice.canon.response import Response
 from innervoice.catalog.targets import names_of
 from innervoice.client.settings import NOT_OF_A_REQUEST, CallFields, Messages, messages_of
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.planning.encode import encode
 from innervoice.show.policy import Policy
 
@@ -51,7 +52,7 @@ class Tracing:
             self.trace = import_module("opentelemetry.trace")
         except ModuleNotFoundError:
             raise UsageError(
-                "opentelemetry-api is not installed: pip install 'innervoice[otel]'"
+                f"opentelemetry-api is not installed: {install_command('otel')}"
             ) from None
         on_event = capture in ("EVENT_ONLY", "SPAN_AND_EVENT")
         self.on_span = capture in ("SPAN_ONLY", "SPAN_AND_EVENT")
@@ -230,7 +231,7 @@ class ServedSpans:
             self._trace = import_module("opentelemetry.trace")
         except ModuleNotFoundError:
             raise UsageError(
-                "opentelemetry-api is not installed: pip install 'innervoice[otel]'"
+                f"opentelemetry-api is not installed: {install_command('otel')}"
             ) from None
         self._tracer = self._trace.get_tracer(_SERVED_SCOPE, tracer_provider=tracer_provider)
 

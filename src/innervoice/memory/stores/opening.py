@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 from innervoice.memory.stores.ram import RamStore
 from innervoice.memory.stores.store import Retention, Store
 from innervoice.plugins import plugin, plugin_names
@@ -64,7 +65,7 @@ def _on_server(scheme: str, url: str, retention: Retention) -> Store:
         return PostgresStore(url, retention)
     except ImportError:
         raise UsageError(
-            f'a store at {scheme}:// needs another package: pip install "innervoice[{extra}]"'
+            f"a store at {scheme}:// needs another package: {install_command(extra)}"
         ) from None
     except ValueError:
         raise UsageError(f"the address of the store at {scheme}:// is not valid") from None
