@@ -20,7 +20,7 @@ from innervoice.wire.dialects import dialect_named
         ("deepseek-r1:70b", "deepseek-r1"),
         ("DeepSeek-R1-Distill-Qwen-7B", "deepseek-r1"),
         ("tngtech/deepseek-r1t2-chimera", "r1t-chimera"),
-        ("deepseek/deepseek-v4-pro", "deepseek-hybrid"),
+        ("deepseek/deepseek-v4-pro", "deepseek-v4"),
         ("qwen3:0.6b", "qwen3"),
         ("Qwen/Qwen3-235B-A22B-Thinking-2507", "qwen-thinking"),
         ("Qwen/QwQ-32B", "qwq"),

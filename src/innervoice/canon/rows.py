@@ -37,6 +37,8 @@ class Card(Row, frozen=True, kw_only=True):
     """Whether it may write a line of a few characters and an extra closing tag after its reasoning."""
     ends: tuple[str, ...] = ()
     """Markers that end its reasoning when the closing tag is missing."""
+    replay_switch: dict[str, bool] = {}  # noqa: RUF012 - msgspec copies it
+    """Arguments of its chat template without which reasoning that is sent back is left out of the prompt."""
     leaks: tuple[str, ...] = ()
     """Hosts that separate reasoning from text, except for this family."""
     source: str
@@ -104,6 +106,10 @@ class Host(Row, frozen=True, kw_only=True):
     """Whether it accepts sealed reasoning back, but refuses readable reasoning."""
     calls_last: bool = False
     """Whether it requires the calls of a turn after everything else of the turn, in the Responses dialect."""
+    template_arguments: bool = False
+    """Whether it passes `chat_template_kwargs` to the template of the model."""
+    budget_member: str | None = None
+    """The member that limits the tokens of a thought, whatever the model; its path, with dots."""
     stops_anywhere: bool = False
     """Whether it also applies stop strings to the reasoning."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

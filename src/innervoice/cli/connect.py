@@ -22,11 +22,11 @@ from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
 
-__all__ = ["Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
+__all__ = ["USUAL", "Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
 
 DEFAULT = "anthropic/claude-opus-5-5"
 # The default models, in the order in which their keys are looked up.
-_USUAL = (
+USUAL = (
     DEFAULT,
     "openai/gpt-5.6",
     "gemini/gemini-3.5-flash",
@@ -46,7 +46,7 @@ def chosen_model(model: str | None) -> str:
     """The model that was passed, else the user's own default, else the first default model with a key, else the first default model."""
     if model := model or default_of("model"):
         return model
-    return next((model for model in _USUAL if _has_key(model)), DEFAULT)
+    return next((model for model in USUAL if _has_key(model)), DEFAULT)
 
 
 def connect(model: str, *, base_url: str | None = None, emulated: bool = False) -> Connection:

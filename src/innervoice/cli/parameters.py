@@ -16,6 +16,7 @@ from innervoice.canon.reasoning import Effort
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.catalog.makers import names_at, nearest_models, owners_of
 from innervoice.catalog.targets import split_id
+from innervoice.cli.connect import USUAL
 
 __all__ = [
     "EFFORT",
@@ -34,7 +35,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _EFFORTS = get_args(Effort)
 _SHOWN = ("full", "summary", "length", "none")
-_FAMILIAR = ("anthropic", "openai", "gemini", "deepseek", "xai", "mistral", "openrouter")
+_FAMILIAR = tuple(model.partition("/")[0] for model in USUAL)
 """The providers whose models are completed first."""
 
 

@@ -14,6 +14,7 @@ from innervoice.canon.parts import Opaque, Thinking
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
+from innervoice.catalog.lookup import card_of
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import takes_cache_marks, without_mark
@@ -22,6 +23,7 @@ from innervoice.planning.settings import Compiler, auto_shown
 from innervoice.wire.controls import Choice, fields_of
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.serve import ReceivedMembers, Spelling
+from innervoice.wire.write import merged
 
 __all__ = ["FittedRequest"]
 
@@ -58,7 +60,13 @@ class FittedRequest:
         row = self.target.row
         if row.guess:
             self.notebook.add("unknown_model", self.target.model)
-        self._compiler = Compiler(row, mode=asked.mode, notebook=self.notebook)
+        host = self.target.host
+        self._compiler = Compiler(
+            row,
+            mode=asked.mode,
+            notebook=self.notebook,
+            has_budget=host is not None and host.budget_member is not None,
+        )
         self._fit()
 
     def with_messages(self, messages: tuple[Message, ...]) -> Request:
@@ -137,13 +145,22 @@ class FittedRequest:
         """The members of the body that set the reasoning: as received, if they express what is to be sent."""
         choice, spelling = self.choice, self._spelling
         if choice is None:
+            return self._replay_members
+        members = fields_of(choice, self.target.row, self.target.host)
+        if spelling is not None:
+            report = self.report
+            as_asked = report is not None and report.effective == report.requested
+            is_on = spelling.is_switch and not choice.off
+            members = spelling.members if as_asked or is_on else members
+        return members if choice.off else merged(self._replay_members, members)
+
+    @property
+    def _replay_members(self) -> dict[str, Any]:
+        """The members without which the model's template leaves out reasoning that is sent back; the same in every request, for the cache."""
+        host, card = self.target.host, card_of(self.target.model)
+        if host is None or not host.template_arguments or card is None or not card.replay_switch:
             return {}
-        if spelling is None:
-            return fields_of(choice, self.target.row)
-        report = self.report
-        as_asked = report is not None and report.effective == report.requested
-        is_on = spelling.is_switch and not choice.off
-        return spelling.members if as_asked or is_on else fields_of(choice, self.target.row)
+        return {"chat_template_kwargs": dict(card.replay_switch)}
 
     def _value(self, name: str) -> Any:
         """A field of the request as it is sent."""

@@ -42,8 +42,12 @@ def auto_shown(setting: Reasoning, row: ModelRow) -> Reasoning | None:
 class Compiler:
     """Changes a setting to what a row accepts, and notes each change."""
 
-    def __init__(self, row: ModelRow, *, mode: Mode, notebook: Notebook) -> None:
+    def __init__(
+        self, row: ModelRow, *, mode: Mode, notebook: Notebook, has_budget: bool = False
+    ) -> None:
+        """`has_budget`: the host limits the thoughts of any model, whatever its row says."""
         self._row = row
+        self._has_budget = has_budget
         self._mode = mode
         self._notebook = notebook
         self.max_tokens: int | None = None
@@ -111,6 +115,8 @@ class Compiler:
             return Choice(budget=budget, show=show)
         if row.budget:
             return Choice(budget=self._fitted(budget, asked=True), show=show)
+        if self._has_budget:
+            return Choice(budget=budget, show=show)
         if row.efforts:
             share = budget / (self.max_tokens or row.max_output or _UNKNOWN_LIMIT)
             word = min(

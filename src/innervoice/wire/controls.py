@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from innervoice.canon.reasoning import Show
-from innervoice.canon.rows import ModelRow
+from innervoice.canon.rows import Host, ModelRow
 
 __all__ = ["CONTROLS", "MEMBERS", "Choice", "fields_of", "is_claude"]
 
@@ -166,9 +166,15 @@ def _nothing(choice: Choice, row: ModelRow) -> Fields:
     return {}
 
 
-def fields_of(choice: Choice, row: ModelRow) -> Fields:
-    """The members for the body; none for off, if a model is off by default."""
-    return {} if choice.off and row.off == "omit" else CONTROLS[row.control](choice, row)
+def fields_of(choice: Choice, row: ModelRow, host: Host | None = None) -> Fields:
+    """The members for the body; none for off, if a model is off by default. A host may have a member of its own for a budget."""
+    fields = {} if choice.off and row.off == "omit" else CONTROLS[row.control](choice, row)
+    if choice.budget is None or choice.off or row.budget or not (host and host.budget_member):
+        return fields
+    value: Any = choice.budget
+    for name in reversed(host.budget_member.split(".")):
+        value = {name: value}
+    return {**fields, **value}
 
 
 CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
@@ -200,7 +206,10 @@ CONTROLS: dict[str, Callable[[Choice, ModelRow], Fields]] = {
 
 
 _THINKING = frozenset({"thinking", "reasoning_effort"})
-_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"})
+_BUDGETS = frozenset(
+    {"custom_params", "reasoning_budget_tokens", "thinking_budget_tokens", "thinking_token_budget"}
+)
+_TEMPLATE = frozenset({"chat_template_kwargs", "reasoning_effort"}) | _BUDGETS
 MEMBERS: dict[str, frozenset[str]] = {
     **dict.fromkeys(CONTROLS, frozenset({"reasoning_effort"})),
     "thinking-type": _THINKING,

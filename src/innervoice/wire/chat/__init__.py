@@ -49,7 +49,7 @@ _EXTENSIONS = frozenset(
         "num_ctx", "nvext", "options", "plugins", "preset", "priority", "prompt_mode", "provider", "random_seed", "reasoning",
         "reasoning_budget", "reasoning_format", "reasoning_split", "regex", "repetition_penalty", "route", "safe_prompt", "search_settings",
         "separate_reasoning", "session_id", "skip_special_tokens", "spaces_between_special_tokens", "stop_token_ids",
-        "stream_reasoning", "structured_outputs", "thinking", "thinking_budget", "thinking_token_budget", "tool_stream", "top_a",
+        "stream_reasoning", "structured_outputs", "thinking", "thinking_budget", "thinking_budget_tokens", "thinking_token_budget", "tool_stream", "top_a",
         "top_k", "transforms", "truncate_prompt_tokens", "typical_p", "usage", "use_beam_search",
     }
 )  # fmt: skip

@@ -147,6 +147,9 @@ def _switches(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Ref
     budget = body.get("thinking_budget")
     if budget is not None and (not row.budget or not row.budget[0] <= budget <= row.budget[1]):
         yield refused(f"The thinking_budget parameter {budget} is invalid.")
+    limit = body.get("thinking_token_budget")
+    if isinstance(limit, int) and limit < -1:
+        yield refused("`thinking_token_budget` must be a non-negative integer or -1 for unlimited.")
     if body.get("prompt_mode") == "reasoning":
         yield refused("Reasoning prompt mode is not enabled for this model", code=3051)
 
@@ -338,6 +341,9 @@ _ELSEWHERE: Mapping[str, Any] = {
     "reasoning": "object",
     "thinking": ("object", "boolean"),
     "thinking_budget": "integer",
+    "thinking_token_budget": "integer",
+    "thinking_budget_tokens": "integer",
+    "reasoning_budget_tokens": "integer",
     "enable_thinking": "boolean",
     "chat_template_args": "object",
     "chat_template_kwargs": "object",

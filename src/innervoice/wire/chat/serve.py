@@ -322,6 +322,13 @@ def _budget(value: Any) -> tuple[Asked, Any]:
     return ({"budget": value} if value else {"enabled": False}), None
 
 
+def _custom(value: Any) -> tuple[Asked, Any]:
+    """SGLang's own parameters, of which one is a budget."""
+    members = dict(as_dict(value))
+    asked, _ = _budget(members.pop("thinking_budget", None))
+    return asked, members if asked else value
+
+
 def _template(value: Any) -> tuple[Asked, Any]:
     """Arguments of a chat template, in which the switch has one of two names."""
     members = as_dict(value)
@@ -351,6 +358,10 @@ _READ: dict[str, Callable[[Any], tuple[Asked, Any]]] = {
     "enable_thinking": _switch,
     "thinking": _thinking,
     "thinking_budget": _budget,
+    "thinking_token_budget": _budget,
+    "thinking_budget_tokens": _budget,
+    "reasoning_budget_tokens": _budget,
+    "custom_params": _custom,
     "include_reasoning": _included,
     "reasoning_format": _format,
     "reasoning": _reasoning,
