@@ -70,6 +70,8 @@ SENTENCES: dict[str, str] = {
     "tool_choice_relaxed": "The model does not support this tool choice, at all or while it reasons; a less strict one was sent.",
     "reasoning_off_for_tools": "The model rejects these tools while it reasons; reasoning was switched off.",
     "opaque_dropped": "A block of another provider was not sent; it stays in the history.",
+    "compaction_as_text": "A provider's summary of the conversation was sent as a text.",
+    "compaction_unreadable": "A compaction stands for everything before it, and only its own provider can read it; the request was not sent without it.",
     "thinking_omitted": "Reasoning that this model cannot read was not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model was sent as labelled text, as requested.",
     "call_omitted": "A tool call that was interrupted before it was complete was not sent.",
@@ -147,6 +149,11 @@ ADVICE: dict[str, tuple[Severity, str]] = {
         "leave it out of the request and keep it in the history, as innervoice does when it sends",
     ),
     "thinking_as_text": ("degraded", "models imitate such text; omit it instead"),
+    "compaction_as_text": ("degraded", "nothing; the summary goes as a text"),
+    "compaction_unreadable": (
+        "refused",
+        "send the history to the provider that wrote it, or go on from a turn before the compaction",
+    ),
     "opaque_dropped": (
         "refused",
         "leave it out of the request and keep it in the history, as innervoice does when it sends",

@@ -22,6 +22,7 @@ from innervoice.canon.request import Request, Tool, Wire
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, RuleError, UsageError
+from innervoice.planning.compactions import UNREADABLE
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.planning.settings import Compiler
 from innervoice.planning.turns import is_held
@@ -83,6 +84,7 @@ class _Encoding:
     def wire(self) -> Wire:
         fitted, plan, dialect = self._fitted, self._plan, self._dialect
         _check_results(self._request)
+        self._check_compactions()
         self._note_decisions()
         limit = self._row.limit if self._row.limit != "max_tokens" else dialect.limit
         messages = plan.messages if dialect.joins_turns else _alternating(plan)
@@ -140,6 +142,16 @@ class _Encoding:
             invented = name == "name" and value == schema_name(members.get("schema"))
             if value is not None and name not in sent and not invented:
                 self._fitted.notebook.add("extra_dropped", f"response_format.{name}")
+
+    def _check_compactions(self) -> None:
+        """Raises an error for a history that cannot be sent without what stands for its beginning."""
+        for decision in self._plan.decisions:
+            if decision.note == UNREADABLE:
+                text = (
+                    f"message {decision.message} stands for the conversation before it, and only the provider that wrote it can read it;"
+                    " send the conversation to that provider, or go on from a turn before the compaction"
+                )
+                raise RuleError(UNREADABLE, text)
 
     def _note_decisions(self) -> None:
         """Adds a note for each part of the history that is not sent unchanged; switches reasoning off if an open tool loop demands it."""

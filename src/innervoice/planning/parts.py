@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from operator import attrgetter
+from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.origin import Origin
@@ -15,6 +16,7 @@ from innervoice.catalog.lookup import family_of, model_row_of
 from innervoice.conversation.prefix import Prefix, difference
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
+from innervoice.planning.compactions import UNREADABLE, compaction_of, readable_compaction
 from innervoice.planning.decisions import Ledger, Place
 from innervoice.planning.received import refuses
 from innervoice.planning.request import FittedRequest
@@ -25,7 +27,7 @@ from innervoice.wire.media import kind_of, way_of
 from innervoice.wire.shapes import is_strict
 from innervoice.wire.write import message_members
 
-__all__ = ["ContentRules", "ReasoningRules", "is_own"]
+__all__ = ["ContentRules", "ReasoningRules", "compacted", "is_own"]
 
 
 class ReasoningRules:
@@ -162,6 +164,18 @@ def is_own(message: Message) -> bool:
     return not (message.origin or any(map(_ORIGIN, parts)) or ToolResult in map(type, parts))
 
 
+def compacted(place: Place, block: dict[str, Any], ledger: Ledger) -> Part | None:
+    """A summary of everything before it, as a text; None if only its provider can read it, which the request must not go without."""
+    text = readable_compaction(block)
+    if text is None:
+        why = "it stands for everything before it, and only its own provider can read it"
+        ledger.omitted(place, "opaque", "H2", why, UNREADABLE)
+    else:
+        why = "the summary is a text"
+        ledger.converted(place, "opaque", "H2", why, "compaction_as_text")
+    return text
+
+
 class ContentRules:
     """Fits the content of messages that the model did not write."""
 
@@ -235,6 +249,8 @@ class ContentRules:
             return part
         if not self._is_foreign(part):
             return self._unmarked(place, part)
+        if (block := compaction_of(part)) is not None:
+            return compacted(place, block, self._ledger)
         if isinstance(part, Opaque):
             why = f"it is a block of the dialect {part.origin.dialect}"
             self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")

@@ -32,9 +32,10 @@ from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.conversation.prefix import Prefix
 from innervoice.planning.cache import CacheEffect, cache_effect
+from innervoice.planning.compactions import compaction_of
 from innervoice.planning.decisions import Action, Decision, Ledger
 from innervoice.planning.pairs import pairs_of
-from innervoice.planning.parts import ContentRules, ReasoningRules, is_own
+from innervoice.planning.parts import ContentRules, ReasoningRules, compacted, is_own
 from innervoice.planning.received import takes_free_form
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import TurnRules, new_from, with_taken_ids
@@ -227,6 +228,8 @@ class _Planner:
             return as_function_call(part)
         if isinstance(part, Media) and (part.origin is None or not home):
             return self._content.file_of_turn(place, part)
+        if not home and (block := compaction_of(part)) is not None:
+            return compacted(place, block, self._ledger)
         return part if home else self._content.abroad(place, part)
 
     def _is_left_out(self, place: tuple[int, int], part: Part, *, home: bool) -> bool:
@@ -245,7 +248,7 @@ class _Planner:
             case ToolCall():
                 self._cut_calls.discard(part.id)  # results from here on belong to this call
                 return False
-            case Opaque() if not home:
+            case Opaque() if not home and compaction_of(part) is None:
                 why = "it is a block of another provider"
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
                 return True

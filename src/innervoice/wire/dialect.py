@@ -186,6 +186,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
     server_state: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members that refer to what the provider stores, or ask it for something else than an answer -> what to send elsewhere."""
+    compactions: tuple[str, ...] = ()
+    """Types of blocks that stand for the whole conversation before them."""
     file_references: tuple[str, ...] = ()
     """Members of blocks that name a file which the provider stores."""
     turns_are_items: bool = False

@@ -94,6 +94,7 @@ DIALECT = Dialect(
     joins_turns=True,
     closing=b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     shows_asked=True,
+    compactions=("compaction",),
     last_mark=b"message_stop",
     id_start="msg_",
     looks_like=_looks_like,

@@ -99,6 +99,7 @@ DIALECT = Dialect(
     lacks=("stop",),
     unstored={"include": ["reasoning.encrypted_content"]},
     error_is_quiet=True,
+    compactions=("compaction", "compaction_summary", "context_compaction"),
     last_mark=b"response.completed",
     numbers_events=True,
     other_marks=(b"response.incomplete", b"response.failed"),
