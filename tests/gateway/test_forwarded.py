@@ -8,10 +8,12 @@ import pytest
 
 import innervoice as iv
 from gateway.harness import BEHIND, QUESTION, Client, Served, body_of
+from innervoice.canon.notes import Notebook
 from innervoice.gateway.callers import ANYBODY
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.config import GatewayConfig, UpstreamSettings
 from innervoice.gateway.endpoints import Endpoint
+from innervoice.gateway.gateway_members import known_betas
 from innervoice.gateway.rewritten import RewrittenRequest
 
 SAME = ("anthropic", "openai-chat", "openai-responses", "gemini")
@@ -307,3 +309,12 @@ def test_openai_judges_new_members_of_chat_completions(members, is_sent):
     assert reply.status == served.upstream.statuses[-1]
     dropped = [note.detail for note in served.reports[-1].notes if note.code == "extra_dropped"]
     assert dropped == ([] if is_sent else list(members))
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-5-5", "vertex/claude-opus-5-5", "azure/claude-opus-5-5", "bedrock-invoke/anthropic.claude-opus-5-5"])  # fmt: skip
+def test_the_flag_of_an_effort_inside_a_conversation_goes_on(model):
+    """Seen failing: Google Cloud and Foundry got the member without the flag that it needs, and would refuse it."""
+    flag = "mid-conversation-output-config-2026-07-01"
+    served = Served(None, environ={"ANTHROPIC_FOUNDRY_RESOURCE": "r", "GOOGLE_CLOUD_PROJECT": "p"})
+    target = served.gateway.routes.route(model).candidates[0].target
+    assert (flag,) == known_betas((flag,), target, Notebook())
