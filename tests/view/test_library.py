@@ -171,7 +171,7 @@ def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path,
 def test_many_conversations_are_read_in_bounded_memory(tmp_path, monkeypatch):
     """Every one of 20 sessions of 500 kB is read; a few of them are held."""
     monkeypatch.setattr("innervoice.view.library._CONVERSATIONS", 2 << 20)
-    monkeypatch.setattr("innervoice.view.library._ROWS", 1 << 20)
+    monkeypatch.setattr("innervoice.view.library._TIMELINES", 1 << 20)
     for number in range(20):
         write(
             tmp_path, f"{number}.jsonl", session(f"{number} " + "word " * 100_000), 1_000 + number

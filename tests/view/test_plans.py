@@ -87,7 +87,7 @@ def test_the_next_request_is_a_difference_to_the_last_one():
     view = plan_view(made, CLAUDE)
 
     assert (
-        "Compared with the request before turn 3, to anthropic/claude-fable-5-2, as it would be written now."
+        "Compared with the request before turn 4, to anthropic/claude-fable-5-2, as it would be written now."
         == view["compared"]
     )
     assert [] == lines(view, "removed")
@@ -212,7 +212,7 @@ def test_a_cache_that_is_partly_lost_names_the_turn():
     )
 
     assert "cache partly lost" == told["label"]
-    assert "up to turn 3" in told["why"]
+    assert "up to turn 4" in told["why"]
 
 
 def test_what_was_written_for_one_host_is_not_sent_to_another():

@@ -14,6 +14,7 @@ from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
+from innervoice.sources.injected import is_injected
 
 __all__ = ["Conversation", "Mark", "Turn", "answer_turn", "seconds_of", "title_of", "with_title"]
 
@@ -80,10 +81,15 @@ def answer_turn(answer: Response, **facts: Any) -> Turn:
 
 def title_of(messages: Iterable[Message]) -> str:
     """The first words of the user."""
+    first = ""
     for message in messages:
-        if message.role == "user" and (line := " ".join(_words(message).split())):
-            return line if len(line) <= _TITLE else line[: _TITLE - 3] + "..."
-    return ""
+        if message.role != "user" or not (line := " ".join(_words(message).split())):
+            continue
+        title = line if len(line) <= _TITLE else line[: _TITLE - 3] + "..."
+        if not is_injected(line):
+            return title
+        first = first or title
+    return first
 
 
 def with_title(conversation: Conversation) -> Conversation:
@@ -95,7 +101,9 @@ def with_title(conversation: Conversation) -> Conversation:
 
 
 def _words(message: Message) -> str:
-    return " ".join(part.text for part in message.parts if isinstance(part, Text))[: 20 * _TITLE]
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    own = [text for text in texts if not is_injected(text)]
+    return " ".join(own or texts)[: 20 * _TITLE]
 
 
 def seconds_of(value: Any) -> float | None:

@@ -42,6 +42,7 @@ __all__ = [
     "READERS",
     "FoundPaths",
     "Source",
+    "open_beginning",
     "open_source",
     "open_tenant_log",
     "paths_in",
@@ -154,6 +155,21 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
     raise DecodeError(
         f"expected a session, a log, a trace, a history or an answer; received {_kind_of(beginning)}"
     )
+
+
+def open_beginning(path: Path, size: int) -> Source:
+    """Opens a file as if it ended at the last whole line of its first bytes; raises as `open_source` does, also where a format needs the end."""
+    beginning = Data(path).piece(0, size)
+    if len(beginning) == size:
+        beginning = beginning[: beginning.rfind(b"\n") + 1]
+    data = Data(path, content=beginning)
+    reader = _reader_of(data, beginning[:_BEGINNING])
+    if reader is None or not beginning:
+        raise DecodeError("expected a format that can be read line by line")
+    try:
+        return Source(reader, data, reader.open(data))
+    except RecursionError:
+        raise DecodeError(_TOO_DEEP) from None
 
 
 def open_tenant_log(path: Path, tenant: str) -> Source:

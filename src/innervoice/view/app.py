@@ -28,7 +28,17 @@ from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotInLibraryError
 from innervoice.view.live import Live, Threads
 from innervoice.view.plans import plan_view
-from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
+from innervoice.view.row_types import (
+    About,
+    DiffView,
+    Hit,
+    PlanView,
+    Row,
+    Rows,
+    SearchResult,
+    Whole,
+    turn_name,
+)
 from innervoice.view.rows import whole_text
 from innervoice.view.searching import hits_in
 from innervoice.view.usage import UsageIndex
@@ -62,6 +72,7 @@ def create_app(
         "/api/about": pages.about,
         "/api/sources": pages.sources,
         "/api/c/{id}": pages.rows,
+        "/api/outline/{id}": pages.outline,
         "/api/part/{id}/{n:int}": pages.part,
         "/api/plan/{id}": pages.plan,
         "/api/diff": pages.diff,
@@ -129,8 +140,16 @@ class _Pages:
     async def rows(self, request: Request) -> Response:
         start = _number(request.query_params.get("from"), 0)
         end = _number(request.query_params.get("to"), start + _MOST_ROWS)
-        answer = await self._live.snapshot(request.path_params["id"])
-        rows = _page(answer.rows, start, min(end, start + _MOST_ROWS))
+        end = min(end, start + _MOST_ROWS)
+        id_ = request.path_params["id"]
+        if request.query_params.get("early"):
+            early = await self._threads.run("list", lambda: self._library.early_rows(id_, end))
+            if early is not None:
+                head, rows = early
+                total = len(rows)
+                return _json(Rows(head=head, rows=rows, total=total, next=None, is_early=True))
+        answer = await self._live.snapshot(id_)
+        rows = await self._threads.run("read", lambda: _page(answer.rows[start:end]))
         following = start + len(rows)
         return _json(
             Rows(
@@ -141,6 +160,10 @@ class _Pages:
                 event=answer.event,
             )
         )
+
+    async def outline(self, request: Request) -> Response:
+        id_ = request.path_params["id"]
+        return _json(await self._threads.run("read", lambda: self._library.outline(id_)))
 
     async def part(self, request: Request) -> Response:
         id_, n = request.path_params["id"], request.path_params["n"]
@@ -177,7 +200,7 @@ class _Pages:
             sides = self._library.conversation(first), self._library.conversation(second)
             for side, turn in zip(sides, (first_turn, second_turn), strict=True):
                 if turn >= len(side.turns):
-                    raise NotInLibraryError(f"There is no turn {turn} in this conversation.")
+                    raise NotInLibraryError(f"There is no {turn_name(turn)} in this conversation.")
             return compare(sides[0], first_turn, sides[1], second_turn)
 
         return _json(await self._threads.run("read", diff))
@@ -251,10 +274,11 @@ class _UsagePages:
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _page(rows: list[Row], start: int, end: int) -> list[Row]:
+def _page(rows: list[Row]) -> list[Row]:
+    """As many of the rows as fit into one response."""
     page: list[Row] = []
     text = 0
-    for row in rows[start:end]:
+    for row in rows:
         text += len(row["text"]) + len(row.get("image", ""))
         if page and text > _MOST_TEXT:
             break

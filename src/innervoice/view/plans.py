@@ -22,7 +22,7 @@ from innervoice.privacy.secrets import redacted
 from innervoice.show.policy import counted
 from innervoice.show.visible import visible
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact
+from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact, turn_name
 from innervoice.view.rows import heads_of
 from innervoice.view.sending import (
     Sent,
@@ -116,7 +116,7 @@ def _last(conversation: Conversation) -> _Last | None:
         lines = encoded_lines(plan_before)
     except InnervoiceError:
         return None
-    words = f"Compared with the request before turn {turn}, to {model}, as it would be written now."
+    words = f"Compared with the request before {turn_name(turn)}, to {model}, as it would be written now."
     return _Last(plan_before.plan, lines, _sentence(words))
 
 
@@ -270,7 +270,7 @@ def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
             "cache lost", f"No part of the prompt cache can be reused: {effect.why}.", "warn"
         )
     is_sent = effect.message < len(sent.numbers)
-    place = f"turn {sent.numbers[effect.message]}" if is_sent else "the end"
+    place = turn_name(sent.numbers[effect.message]) if is_sent else "the end"
     why = f"The prompt cache can be reused up to {place}: {effect.why}."
     return fact("cache partly lost", why, "warn")
 

@@ -1,0 +1,37 @@
+"""Texts that a program writes in the user's name: context, reminders, output of its own commands. A row each: how they begin, and whose they are.
+
+Read in requests and session files of Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0, Cline 3.0.65 and Copilot CLI 1.0.102, 2026-11-17.
+"""
+
+from __future__ import annotations
+
+__all__ = ["INJECTED", "is_injected"]
+
+INJECTED: dict[str, str] = {
+    "<system-reminder>": "Claude Code, opencode",
+    "<command-name>": "Claude Code",
+    "<command-message>": "Claude Code",
+    "<local-command-": "Claude Code",
+    "Caveat: The messages below were generated": "Claude Code",
+    "<ide_": "Claude Code",
+    "<task-notification>": "Claude Code",
+    "<environment_context>": "Codex",
+    "<user_instructions>": "Codex",
+    "<permissions": "Codex",
+    "<collaboration_mode>": "Codex",
+    "<turn_aborted>": "Codex",
+    "<user_shell_command>": "Codex",
+    "<skills": "Codex",
+    "# AGENTS.md instructions": "Codex",
+    "<session_context>": "Gemini CLI",
+    "This is the Gemini CLI. We are setting up the context": "Gemini CLI",
+    "<environment_details>": "Cline",
+    "<current_datetime>": "Copilot CLI",
+    "<reminder>": "Copilot CLI",
+}
+_BEGINNINGS = tuple(INJECTED)
+
+
+def is_injected(text: str) -> bool:
+    """Whether a program wrote a text that stands in the user's name."""
+    return text.lstrip().startswith(_BEGINNINGS)
