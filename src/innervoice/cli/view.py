@@ -50,6 +50,9 @@ def known_folders() -> list[Path]:
         Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
         data / "opencode",
+        home / ".pi" / "agent" / "sessions",
+        Path(os.environ.get("COPILOT_HOME") or home / ".copilot") / "session-state",
+        home / ".cline" / "data" / "sessions",
         state_folder(os.environ) / LOG_FOLDER,
     ]
     return [folder for folder in folders if folder.is_dir()]
@@ -128,7 +131,7 @@ def _library_in(paths: tuple[str, ...]) -> Library:
         files = known_folders()
         if not files:
             raise FileError(
-                "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI or opencode in this home."
+                "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI, opencode, pi, Copilot CLI or Cline in this home."
             )
         click.echo(f"Looking at {_joined(files)}.", err=True)
     for path in files:

@@ -175,8 +175,8 @@ def _paired(part: Part) -> Part:
 
 def _open(data: Data) -> Opened:
     index = SessionIndex(data)
-    title = _indexed(data, index)
-    entries = index.entries(title)
+    title, project = _indexed(data, index)
+    entries = index.entries(title, project)
     agents = _agents(data.path) if data.path else {}
     agent_entries = list(_agent_entries(agents))
     sources = {entry.id: Data(agents[entry.id]) for entry in agent_entries}
@@ -196,8 +196,8 @@ def _open(data: Data) -> Opened:
     return Opened(entries, read, index.troubles, (IN_PIECES,) if index.is_cut else ())
 
 
-def _indexed(data: Data, index: SessionIndex) -> str:
-    """Fills the index; returns the title of the session: its name or the first words of the user, and the folder and branch."""
+def _indexed(data: Data, index: SessionIndex) -> tuple[str, str | None]:
+    """Fills the index; returns the title of the session (its name or the first words of the user, and the folder and branch), and the folder."""
     names: dict[str, str] = {}
     chains: dict[Any, str] = {}
     uuids: set[Any] = set()
@@ -225,7 +225,8 @@ def _indexed(data: Data, index: SessionIndex) -> str:
     # A summary may belong to another session.
     own_titles = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
     called = names[own_titles[0]] if own_titles else index.title
-    return f"{called} ({place})" if called and place else called
+    project = place.partition(", ")[0] or None
+    return (f"{called} ({place})" if called and place else called), project
 
 
 def _add(index: SessionIndex, thread: str, head: dict[str, Any], message: dict[str, Any]) -> None:

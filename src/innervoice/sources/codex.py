@@ -176,7 +176,8 @@ class _Settings:
 def _open(data: Data) -> Opened:
     index = SessionIndex(data)
     befores = _indexed(data, index)
-    entries = index.entries()
+    project = next((one.place.partition(", ")[0] for one in befores.values() if one.place), None)
+    entries = index.entries(project=project)
     if not entries:
         raise DecodeError("the Codex session has no items")
 
@@ -193,9 +194,9 @@ def _open(data: Data) -> Opened:
 
 
 def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
-    """Fills the index; returns the settings at the beginning of each piece."""
+    """Fills the index; returns the settings at the beginning of each piece, and at -1 those at the end."""
     settings = _Settings()
-    befores: dict[int, _Settings] = {}
+    befores: dict[int, _Settings] = {-1: settings}
     for number, (start, line) in enumerate(data.lines(), 1):
         if not (text := line.strip()):
             continue

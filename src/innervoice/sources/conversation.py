@@ -16,11 +16,22 @@ from innervoice.canon.response import Response
 from innervoice.canon.value import Value
 from innervoice.sources.injected import is_injected
 
-__all__ = ["Conversation", "Mark", "Turn", "answer_turn", "seconds_of", "title_of", "with_title"]
+__all__ = [
+    "UNSENT",
+    "Conversation",
+    "Mark",
+    "Turn",
+    "answer_turn",
+    "seconds_of",
+    "title_of",
+    "with_title",
+]
 
-Mark: TypeAlias = Literal["compaction", "abandoned", "api_error", "injected"]
-"""How a program marks a turn: it replaces everything before, the user abandoned it by going back, it is an error that was shown and never sent,
-or the program and not the user wrote it."""
+Mark: TypeAlias = Literal["compaction", "abandoned", "repeated", "api_error", "injected"]
+"""How a program marks a turn: it replaces everything before, the user abandoned it by going back, the same request was sent again and this answer was
+not used, it is an error that was shown and never sent, or the program and not the user wrote it."""
+UNSENT: frozenset[Mark] = frozenset({"abandoned", "repeated", "api_error"})
+"""The marks of turns that no later request contains."""
 
 
 class Turn(Value, frozen=True, kw_only=True):
@@ -58,7 +69,7 @@ class Conversation(Value, frozen=True, kw_only=True):
         """The turns that the next request would contain: those since the last compaction, without errors and abandoned ones."""
         starts = [number for number, turn in enumerate(self.turns) if "compaction" in turn.marks]
         turns = self.turns[starts[-1] :] if starts else self.turns
-        return tuple(turn for turn in turns if not {"abandoned", "api_error"} & {*turn.marks})
+        return tuple(turn for turn in turns if not UNSENT & {*turn.marks})
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -1,6 +1,6 @@
 """Texts that a program writes in the user's name: context, reminders, output of its own commands. A row each: how they begin, and whose they are.
 
-Read in requests and session files of Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0, Cline 3.0.65 and Copilot CLI 1.0.102, 2026-11-17.
+Read in requests and session files of Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0 and Cline 3.0.65, 2026-11-17.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ INJECTED: dict[str, str] = {
     "<session_context>": "Gemini CLI",
     "This is the Gemini CLI. We are setting up the context": "Gemini CLI",
     "<environment_details>": "Cline",
-    "<current_datetime>": "Copilot CLI",
-    "<reminder>": "Copilot CLI",
+    "[SYSTEM] ": "Cline",
 }
 _BEGINNINGS = tuple(INJECTED)
 

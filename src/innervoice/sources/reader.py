@@ -124,6 +124,10 @@ class Entry(NamedTuple):
     parent: str | None = None
     at: float | None = None
     model: str | None = None
+    project: str | None = None
+    """The folder that an agent worked in."""
+    helper: str | None = None
+    """What a program asked for itself with it, such as a title, in a few words; None for a conversation of the user."""
 
 
 class Opened(NamedTuple):

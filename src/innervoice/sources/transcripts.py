@@ -241,7 +241,7 @@ class SessionIndex:
         """Whether the file is shown in pieces."""
         return len(self._pieces) > 1
 
-    def entries(self, title: str = "") -> list[SourceEntry]:
+    def entries(self, title: str = "", project: str | None = None) -> list[SourceEntry]:
         """The entries, the main conversation of each piece before its subagents; `title` is the program's title of the session."""
         entries: list[SourceEntry] = []
         total = len(self._pieces)
@@ -265,6 +265,7 @@ class SessionIndex:
                         end=end,
                         line=piece.line,
                         parent=None if name == first else MAIN + tail,
+                        project=project,
                     )
                 )
         return entries

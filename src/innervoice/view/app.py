@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import version
 from time import monotonic, time
@@ -26,6 +28,7 @@ from innervoice.view.comparing import request_diff, turn_diff
 from innervoice.view.export import PAGE, USAGE_PAGE, asset, export_file, media_type
 from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotInLibraryError
+from innervoice.view.listing import Filters
 from innervoice.view.live import Live, Threads
 from innervoice.view.plans import plan_view
 from innervoice.view.row_types import (
@@ -131,9 +134,14 @@ class _Pages:
         query = request.query_params
         start = _number(query.get("from"), 0)
         words = query.get("q", "")
+        filters = Filters(
+            model=query.get("model", "")[:200],
+            cost=_amount(query.get("cost")),
+            lost=bool(query.get("lost")),
+        )
         return _json(
             await self._threads.run(
-                "list", lambda: self._library.sources(words, start, _MOST_SOURCES)
+                "list", lambda: self._library.sources(words, start, _MOST_SOURCES, filters)
             )
         )
 
@@ -304,6 +312,14 @@ def _number(text: str | None, default: int) -> int:
     if not text.isdecimal() or len(text) > 12:
         raise HTTPException(400, f"Expected a number, not {one_line(text, 40)!r}.")
     return int(text)
+
+
+def _amount(text: str | None) -> Decimal | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", text):
+        raise HTTPException(400, f"Expected an amount of dollars, not {one_line(text, 40)!r}.")
+    return Decimal(text)
 
 
 def _turn(text: str) -> tuple[str, int]:

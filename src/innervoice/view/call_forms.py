@@ -18,7 +18,7 @@ __all__ = ["call_blocks", "call_line"]
 
 Form: TypeAlias = list[Any]
 
-_COMMANDS = ("command", "cmd", "script")
+_COMMANDS = ("command", "cmd", "script", "commands")
 _BEFORE_AND_AFTER = (
     ("old_string", "new_string"),
     ("oldString", "newString"),
@@ -46,7 +46,7 @@ def call_blocks(call: ToolCall) -> list[Form] | None:
     forms: list[Form] = []
     shown: set[str] = set()
     for name in _COMMANDS:
-        if command := _command(members.get(name)):
+        if command := _command(members.get(name), is_list=name == "commands"):
             forms.append(["command", visible(command)])
             shown.add(name)
     for names, lines in _diffs(members):
@@ -66,7 +66,7 @@ def call_line(call: ToolCall) -> str:
     if members is None:
         return call.arguments
     for name in _COMMANDS:
-        if command := _command(members.get(name)):
+        if command := _command(members.get(name), is_list=name == "commands"):
             return command
     first = next((name for name in _PATHS if isinstance(members.get(name), str)), "")
     rest = [f"{name}={_text(members[name])[:80]}" for name in members if name != first][:8]
@@ -83,10 +83,12 @@ def _members(call: ToolCall) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _command(value: Any) -> str:
+def _command(value: Any, *, is_list: bool = False) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+        if is_list:
+            return "\n".join(value)
         # ["bash", "-lc", "ls | wc"]: the last word is what is run.
         is_shell = len(value) == 3 and value[1].startswith("-") and value[1].endswith("c")
         return value[2] if is_shell else " ".join(value)

@@ -20,15 +20,14 @@ from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import Source, open_beginning, open_source, open_tenant_log
 from innervoice.sources.reader import CUT_LINE, Entry
+from innervoice.view.listing import Filters, Listing, SourceSums, item_of, sums_of
 from innervoice.view.outline import outline_of
 from innervoice.view.places import (
     PIPED,
-    Listing,
     Places,
     Stamp,
     entry_id,
     full_id,
-    item_of,
     split_id,
 )
 from innervoice.view.row_types import (
@@ -54,6 +53,7 @@ _EARLY = 256 << 10
 _ENTRY = 400
 """About how many bytes an entry takes."""
 _MOST_THREADS = 200
+NO_FILTERS = Filters()
 _TROUBLES = 50
 _MOMENT = 5.0
 """Seconds after its last change in which a file may end in the middle of a line."""
@@ -77,7 +77,7 @@ class Library:
         self.tenant = tenant
         self._places = Places([Path(path) for path in paths], tenant)
         self._piped = None if piped is None else open_source(piped)
-        self._listing = Listing(self._places, self.source)
+        self._listing = Listing(self._places, self.source, self._sums, is_quick=tenant is None)
         self._opened = BoundedCache[_Opened](_POSITIONS)
         self._conversations = BoundedCache[tuple[Stamp, Conversation]](_CONVERSATIONS)
         self._timelines = BoundedCache[tuple[Stamp, Timeline]](_TIMELINES)
@@ -108,15 +108,22 @@ class Library:
         """Examines files for a limited time; returns how many are left."""
         return self._listing.examine(monotonic() + seconds)
 
-    def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
+    def sources(
+        self, query: str = "", start: int = 0, limit: int = 50, filters: Filters = NO_FILTERS
+    ) -> SourceList:
         """A page of the list, newest first; the first page includes files that were added just now."""
         if not start:
             self._places.scan_if_due()
-        listed = self._listing.page(query, start, limit)
-        if self._piped is not None and start == 0 and not query:
+        filters = filters._replace(words=tuple(query.lower().split()))
+        listed = self._listing.page(filters, start, limit)
+        if self._piped is not None and start == 0 and filters.is_empty:
             listed["sources"].insert(0, self._item(PIPED))
             listed["total"] += 1
         return listed
+
+    def _sums(self, source_id: str) -> SourceSums:
+        conversations = (one for _, one in self.all_conversations(source_id))
+        return sums_of(one for one in conversations if isinstance(one, Conversation))
 
     def source(self, id: str) -> Source:  # noqa: A002 - the plain word
         """The opened source of an id, opened again if its file changed."""
@@ -181,7 +188,7 @@ class Library:
         if self._timelines.get(id) is not None:
             return None
         try:
-            source = open_beginning(place.path, _EARLY)
+            source = open_beginning(place.path, _EARLY, place.reader)
             entry = source.entries[0]
             if wanted not in ("", entry.id):
                 return None
@@ -271,7 +278,8 @@ class Library:
     def _entry(self, id: str) -> tuple[_Opened, Entry]:  # noqa: A002
         source_id, wanted = split_id(id)
         opened = self._open(source_id)
-        for entry in opened.source.entries:
+        own = [entry for entry in opened.source.entries if not entry.helper]
+        for entry in (own or opened.source.entries) if not wanted else opened.source.entries:
             if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
                 return opened, entry
         raise NotInLibraryError(f"There is no conversation {id!r} in the paths that were passed.")
@@ -316,15 +324,19 @@ def _threads(source_id: str, entries: Sequence[Entry], current: Entry) -> list[T
     by_id = {
         entry.id: full_id(source_id, entry) for entry in entries[start : start + _MOST_THREADS]
     }
-    return [
-        ThreadRow(
-            id=by_id[entry.id],
-            title=one_line(entry.title or redacted_name(entry.id)),
-            parent=by_id.get(entry.parent) if entry.parent else None,
-            facts=_thread_facts(entry),
-        )
-        for entry in entries[start : start + _MOST_THREADS]
-    ]
+    return [_thread(entry, by_id) for entry in entries[start : start + _MOST_THREADS]]
+
+
+def _thread(entry: Entry, by_id: dict[str, str]) -> ThreadRow:
+    row = ThreadRow(
+        id=by_id[entry.id],
+        title=one_line(entry.title or redacted_name(entry.id)),
+        parent=by_id.get(entry.parent) if entry.parent else None,
+        facts=_thread_facts(entry),
+    )
+    if entry.helper:
+        row["helper"] = one_line(entry.helper, 80)
+    return row
 
 
 def _thread_facts(entry: Entry) -> list[Fact]:

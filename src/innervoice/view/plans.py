@@ -219,6 +219,8 @@ def _unsent(marks: tuple[str, ...]) -> PlanMark:
     why = "a later summary replaces it"
     if "abandoned" in marks:
         why = "the user went back to a point before it"
+    elif "repeated" in marks:
+        why = "the same request was sent again, and got another answer"
     elif "api_error" in marks:
         why = "it is an error that was only shown"
     return {"action": "stays", "label": _LABELS["stays"], "rule": "", "why": why, "problems": []}

@@ -5,7 +5,7 @@ are sent as words in addition to the numbers, so that the page formats nothing.
 
   GET /                           the page; /assets/NAME its modules
   GET /api/about                  About
-  GET /api/sources?q=&from=       SourceList
+  GET /api/sources?q=&from=&model=&cost=&lost=    SourceList
   GET /api/c/ID?from=&to=&early=  Rows; ID is SOURCE.CONVERSATION; with `early`, of a large file that was not read yet only those at its beginning
   GET /api/outline/ID             Outline
   GET /api/part/ID/N              Whole, the whole text of row N
@@ -183,6 +183,8 @@ class ThreadRow(TypedDict):
     title: str
     parent: str | None
     facts: list[Fact]
+    helper: NotRequired[str]
+    """What a client asked for itself; such conversations are folded."""
 
 
 class Head(TypedDict):
@@ -252,8 +254,17 @@ class SourceItem(TypedDict):
     """The id of its main conversation."""
     facts: list[Fact]
     """Format, conversations, size, time of the last change, models."""
+    project: NotRequired[str]
+    """The folder that an agent worked in, or the one that the file is in: the list is grouped by it."""
+    at: NotRequired[float]
+    """When the session was written last, as far as it says; else when the file was."""
+    day: NotRequired[str]
+    time: NotRequired[str]
+    """The same in words."""
     problem: NotRequired[str]
     """Why it cannot be opened."""
+    is_deleted: NotRequired[bool]
+    """Whether the file was there before, and is gone."""
 
 
 class SourceList(TypedDict):

@@ -237,6 +237,7 @@ _TONES: dict[Status, Literal["warn", "bad"]] = {
 _MARKS: dict[Mark, tuple[str, str]] = {
     "compaction": ("summary of the turns before", "It replaces everything before it in the requests that follow."),
     "abandoned": ("abandoned", "The user went back to a point before this turn; it is not part of the requests that follow."),
+    "repeated": ("asked again", "The same request was sent again; this answer is not part of the requests that follow."),
     "api_error": ("error of the API", "The program showed this error; it was never sent to the model."),
     "injected": ("written by the program", "The program, not the user, wrote this."),
 }  # fmt: skip

@@ -114,6 +114,7 @@ async function start() {
     useForm(form);
   });
   suggestTargets(about.targets);
+  byId("filter-models").replaceChildren(...about.targets.map((target) => make("option", { value: target.split("/").pop() })));
   if (about.has_usage) byId("help-button").before(make("a.small", { href: "usage" }, "Usage"));
   readPlace();
   for (const id of exported ? ["plan-button", "compare-button", "export", "everywhere-label"] : []) byId(id).hidden = true;
