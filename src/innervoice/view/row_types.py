@@ -288,7 +288,7 @@ class PlanMark(TypedDict):
     rule: str
     why: str
     problems: list[Fact]
-    """The lint's findings at this place."""
+    """The lint's findings at this place that the plan does not fix: they need a person."""
 
 
 class DiffLine(TypedDict):
@@ -302,6 +302,8 @@ class PlanView(TypedDict):
     """What a request to a target would do with each row."""
 
     target: str
+    sentence: str
+    """What it does, in one sentence."""
     summary: list[Fact]
     marks: dict[str, list[PlanMark]]
     """By the number of the row, as text; rows without an entry are sent unchanged."""

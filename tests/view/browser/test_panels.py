@@ -74,30 +74,26 @@ def test_search_everywhere(page, server):
     assert searches == ["/api/search?q=changed&in=s1.main", "/api/search?q=changed"]
 
 
-def test_a_plan_marks_every_part(page, server):
+def test_a_plan_is_a_sentence_and_marks_what_does_not_go_unchanged(page, server):
     page.goto(server.url)
     page.get_by_role("button", name="Plan").click()
     page.locator("#target").fill("openai/gpt-5.6")
     page.keyboard.press("Enter")
-    parts = [row for row in rows_of(server) if row["part"] is not None]
     marks = page.locator(".mark")
-    expect(marks).to_have_count(len(parts))
-
-    words = marks.evaluate_all("marks => marks.map(mark => mark.firstElementChild.textContent)")
-    of = {"thinking": "stays", "call": "is rewritten"}
-    first_call = next(row["n"] for row in parts if row["kind"] == "call")
-    expected = [
-        of["call"]
-        if row["n"] == first_call
-        else of.get(row["kind"] if row["kind"] == "thinking" else "", "goes")
-        for row in parts
-    ]
-    assert words == expected
-    expect(page.locator(".mark.rewritten")).to_contain_text("H9 Its id is too long for this API.")
+    thoughts = [row for row in rows_of(server) if row["kind"] == "thinking"]
+    expect(page.locator(".mark.stays")).to_have_count(len(thoughts))
+    expect(marks).to_have_count(len(thoughts) + 1)
+    expect(page.locator("#plan-result .sentence")).to_have_text(
+        server.plans["openai/gpt-5.6"]["sentence"]
+    )
+    expect(page.locator(".mark.rewritten")).to_contain_text("Its id is too long for this API.")
+    expect(page.locator(".mark.rewritten b").first).to_have_attribute("title", "Rule H9")
     expect(page.locator(".mark.rewritten li")).to_have_text(
         "orphan_result A result must follow its call."
     )
     expect(page.locator("#plan-result .sums summary")).to_contain_text("5 parts stay")
+    expect(page.locator("#plan-result ins")).to_have_count(0)
+    page.get_by_text("The next request, line by line").click()
     expect(page.locator("#plan-result ins")).to_have_text('+   "reasoning": {"effort": "high"}\n')
     expect(page).to_have_url(re.compile("for=openai%2Fgpt-5.6"))
     suggested = page.locator("#targets option").evaluate_all("all => all.map(one => one.value)")

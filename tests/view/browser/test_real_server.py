@@ -156,6 +156,10 @@ def test_search_plan_and_comparison(page, viewer, folder):
     page.locator("#target").fill("openai/gpt-5.6")
     page.keyboard.press("Enter")
     expect(page.locator(".mark.stays")).to_have_count(3)
+    expect(page.locator("#plan-result .sentence")).to_contain_text(
+        "but 3 thoughts, which are Claude's and stay here"
+    )
+    page.get_by_text("The next request, line by line").click()
     expect(page.locator("#plan-result ins").first).to_be_visible()
     page.get_by_role("button", name="Plan").click()
     page.get_by_role("button", name="Compare", exact=True).click()
