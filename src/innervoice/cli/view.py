@@ -30,6 +30,7 @@ Examples:
   innervoice view ~/.claude/projects                     a folder: a list with search
   innervoice view session.jsonl --for openai/gpt-5.6     with the plan: what a request to this model would send
   innervoice view session.jsonl --export session.html    one file to share; also .md and .json
+  innervoice view one.jsonl two.jsonl --side-by-side     two runs of the same prompt, turn by turn
   curl -sN https://... | innervoice view -               a captured response
 
 The page is served on this machine only, at a URL with a token. Files are only read, never changed.
@@ -71,6 +72,11 @@ def known_folders() -> list[Path]:
 @click.option(
     "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and exit."
 )
+@click.option(
+    "--side-by-side",
+    is_flag=True,
+    help="Show two files turn by turn; with --export, one HTML file of both.",
+)
 @click.option("--force", is_flag=True, help="Let --export replace an existing file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -85,6 +91,7 @@ def command(
     target: str | None,
     show: str | None,
     file: str | None,
+    side_by_side: bool,
     force: bool,
     host: str,
     port: int | None,
@@ -98,10 +105,16 @@ def command(
         _check_target(target)
     _check_packages()
     library = _library_in(paths)
+    runs = _two_runs(library) if side_by_side else None
+    if file is not None and runs is not None:
+        _export_runs(library, runs, file, show or "full", force=force)
+        return
     if file is not None:
         _export(library, file, cast("Policy", show or "full"), force=force)
         return
-    _serve(library, cast("Policy", show or "summary"), target, host, port, no_browser=no_browser)
+    place = f"runs#a={runs[0]}&b={runs[1]}" if runs else ""
+    policy = cast("Policy", show or "summary")
+    _serve(library, policy, target, host, port, no_browser=no_browser, place=place)
 
 
 def _check_packages() -> None:
@@ -179,6 +192,28 @@ def _formats() -> str:
     return f"It knows {', '.join(names)}."
 
 
+def _two_runs(library: Library) -> tuple[str, str]:
+    """The main conversations of the two files, the one that was written first on the left."""
+    listed = library.sources(limit=3)
+    if listed["total"] != 2 or not all(source["first"] for source in listed["sources"]):
+        raise FileError(
+            f"--side-by-side takes two files that can be opened, and there are {listed['total']:,}."
+        )
+    first, second = sorted(listed["sources"], key=lambda source: source.get("at", 0.0))
+    return library.canonical_id(first["first"]), library.canonical_id(second["first"])
+
+
+def _export_runs(
+    library: Library, runs: tuple[str, str], file: str, show: str, *, force: bool
+) -> None:
+    from innervoice.view.runs import export_runs
+
+    if not file.lower().endswith((".html", ".htm")):
+        raise click.UsageError("--side-by-side writes a file that ends with .html")
+    write_file(file, export_runs(library, runs, show).data, force=force)
+    click.echo(f"Wrote {file}.", err=True)
+
+
 def _export(library: Library, file: str, show: Policy, *, force: bool) -> None:
     from innervoice.view.export import export_of, form_of
 
@@ -221,13 +256,14 @@ def _serve(
     port: int | None,
     *,
     no_browser: bool,
+    place: str = "",
 ) -> None:
     from innervoice.view.guard import Settings
     from innervoice.view.server import first_address, guarded, run
 
     listening = _listening(host, port)
     settings = guarded(Settings(policy=show, target=target), host)
-    address = first_address(listening, settings)
+    address = first_address(listening, settings, place)
     listening.listen()  # whoever is fast waits instead of being refused
     click.echo(address)
     if not settings.only_loopback:

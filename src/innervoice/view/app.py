@@ -25,7 +25,7 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.comparing import request_diff, turn_diff
-from innervoice.view.export import PAGE, USAGE_PAGE, asset, export_file, media_type
+from innervoice.view.export import PAGE, RUNS_PAGE, USAGE_PAGE, asset, export_file, media_type
 from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotInLibraryError
 from innervoice.view.listing import Filters
@@ -43,6 +43,7 @@ from innervoice.view.row_types import (
     turn_name,
 )
 from innervoice.view.rows import whole_text
+from innervoice.view.runs import RunsView, export_runs, runs_view
 from innervoice.view.searching import hits_in
 from innervoice.view.usage import UsageIndex
 from innervoice.view.usage_tables import MetricTotals, UsageView, query_of, usage_csv, usage_view
@@ -68,6 +69,7 @@ def create_app(
     threads = Threads()
     live = Live(library, threads)
     pages = _Pages(library, settings, live, threads)
+    runs = _RunPages(library, threads)
     usage = _UsagePages(library, threads, metrics)
     routes: dict[str, Endpoint] = {
         "/": pages.page,
@@ -82,6 +84,9 @@ def create_app(
         "/api/search": pages.search,
         "/api/live": pages.live,
         "/api/export/{id}": pages.export,
+        "/runs": runs.page,
+        "/api/runs": runs.runs,
+        "/api/runs/export": runs.export,
         "/usage": usage.page,
         "/api/usage": usage.usage,
         "/api/usage.csv": usage.csv,
@@ -243,6 +248,32 @@ class _Pages:
         return Response(file.data, media_type=file.media_type, headers=headers)
 
 
+class _RunPages:
+    """The page with two runs side by side, its data, and a file of it."""
+
+    def __init__(self, library: Library, threads: Threads) -> None:
+        self._library = library
+        self._threads = threads
+
+    async def page(self, _: Request) -> Response:
+        return _file(RUNS_PAGE)
+
+    async def runs(self, request: Request) -> Response:
+        ids = _two(request)
+
+        def view() -> RunsView:
+            left, right = (self._library.conversation(id_) for id_ in ids)
+            return runs_view(ids, (left, right))
+
+        return _json(await self._threads.run("read", view))
+
+    async def export(self, request: Request) -> Response:
+        ids, show = _two(request), request.query_params.get("show", "full")
+        file = await self._threads.run("read", lambda: export_runs(self._library, ids, show))
+        headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+        return Response(file.data, media_type=file.media_type, headers=headers)
+
+
 class _UsagePages:
     """The page about usage, and its data as JSON and CSV."""
 
@@ -280,6 +311,13 @@ class _UsagePages:
         headers = {"content-disposition": 'attachment; filename="usage.csv"'}
         text = await self._threads.run("list", table)
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _two(request: Request) -> tuple[str, str]:
+    first, second = request.query_params.get("a"), request.query_params.get("b")
+    if not first or not second:
+        raise HTTPException(400, "Expected a=ID and b=ID, the two conversations.")
+    return first, second
 
 
 def _page(rows: list[Row]) -> list[Row]:

@@ -13,6 +13,7 @@ are sent as words in addition to the numbers, so that the page formats nothing.
   GET /api/diff?a=ID:N&b=ID:N&what=turn|request    DiffView; N is the number of a turn
   GET /api/search?q=&in=ID        SearchResult
   GET /api/live?c=ID&after=EVENT  server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
+  GET /runs                       the page with two runs; /api/runs?a=ID&b=ID RunsView (`runs.py`), /api/runs/export?a=ID&b=ID&show=full a file
   GET /api/export/ID?form=html|markdown|json&show=full    a file
 
 Everything else is `{"error": "a sentence"}` with a status of 400 or more. The page's URLs are relative, because it may be served below another path.

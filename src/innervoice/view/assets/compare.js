@@ -24,6 +24,8 @@ export async function showComparison() {
   listTurns();
   const { a, b, what } = place;
   form.elements.what.value = what || "turn";
+  const other = [a, b].map((turn) => turn.split(":")[0]).find((id) => id && id !== place.c) ?? "";
+  byId("runs-link").href = `runs#${new URLSearchParams({ a: place.c, b: other })}`;
   const result = byId("compare-result");
   const wanted = `${a} ${b} ${what}`;
   if (wanted === shown) return;
