@@ -40,6 +40,7 @@ from innervoice.sources.reader import (
     Reader,
     broken_line,
     first_dicts,
+    folder_name,
     members_at,
 )
 from innervoice.sources.transcripts import (
@@ -256,7 +257,7 @@ def _users_message(message: dict[str, Any]) -> tuple[Message, ...]:
 
 def _place(head: dict[str, Any]) -> str:
     """The folder and the branch, in short."""
-    folder = (as_text(head.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    folder = folder_name(head.get("cwd"))
     return ", ".join(filter(None, (folder, as_text(head.get("gitBranch")))))
 
 

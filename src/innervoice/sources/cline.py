@@ -29,7 +29,14 @@ from innervoice.sources.conversation import (
 )
 from innervoice.sources.injected import is_injected
 from innervoice.sources.native_turns import answer_from, author_of
-from innervoice.sources.reader import Data, Entry, Opened, Reader, first_dicts
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    first_dicts,
+    folder_name,
+)
 from innervoice.sources.stored import load_whole
 from innervoice.sources.transcripts import MAIN, with_author
 from innervoice.wire.anthropic.serve import read_message
@@ -62,9 +69,8 @@ def _open(data: Data) -> Opened:
     about = _about(data.path)
     users = [_message(message) for message in messages if message.get("role") == "user"]
     title = as_text(as_dict(about.get("metadata")).get("title")) or title_of(users)
-    folder = (as_text(about.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
     models = (as_text(as_dict(message.get("modelInfo")).get("id")) for message in messages)
-    entry = Entry(MAIN, title, at=seconds_of(messages[0].get("ts")), model=next(filter(None, models), None), project=folder or None)  # fmt: skip
+    entry = Entry(MAIN, title, at=seconds_of(messages[0].get("ts")), model=next(filter(None, models), None), project=folder_name(about.get("cwd")))  # fmt: skip
 
     def read(entry: Entry) -> Conversation:
         turns = tuple(_turns(messages))

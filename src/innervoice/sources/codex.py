@@ -36,6 +36,7 @@ from innervoice.sources.reader import (
     Reader,
     broken_line,
     first_dicts,
+    folder_name,
     members_at,
 )
 from innervoice.sources.transcripts import (
@@ -141,7 +142,7 @@ class _Settings:
             self.provider = host.id if host else None
             instructions = payload.get("base_instructions") or payload.get("instructions")
             self._system = as_text(as_dict(instructions).get("text")) or as_text(instructions)
-            folder = (as_text(payload.get("cwd")) or "").rstrip("/").rpartition("/")[2]
+            folder = folder_name(payload.get("cwd"))
             branch = as_text(as_dict(payload.get("git")).get("branch"))
             self.place = ", ".join(filter(None, (folder, branch)))
         elif kind == "turn_context":

@@ -35,6 +35,7 @@ from innervoice.sources.reader import (
     Reader,
     Trouble,
     first_dicts,
+    folder_name,
     json_lines,
 )
 from innervoice.sources.transcripts import MAIN
@@ -64,8 +65,7 @@ def _open(data: Data) -> Opened:
     for line in json_lines(data, troubles):
         kind, event = _event(line)
         if kind == "session.start":
-            folder = as_text(as_dict(event.get("context")).get("cwd")) or ""
-            project = folder.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or None
+            project = folder_name(as_dict(event.get("context")).get("cwd"))
         if kind not in _SPOKEN:
             continue
         name = _thread(event)

@@ -36,7 +36,16 @@ from innervoice.sources.native_turns import (
     author_of,
     parts_from,
 )
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts, json_lines
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    Trouble,
+    first_dicts,
+    folder_name,
+    json_lines,
+)
 from innervoice.sources.transcripts import MAIN
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
@@ -69,7 +78,7 @@ def _open(data: Data) -> Opened:
         entry, message = as_dict(line.value), as_dict(as_dict(line.value).get("message"))
         if entry.get("type") == "session":
             at = seconds_of(entry.get("timestamp"))
-            project = _folder(entry)
+            project = folder_name(entry.get("cwd"))
         if entry.get("type") == "session_info" and (name := as_text(entry.get("name"))):
             title = name
         if entry.get("type") != "message":
@@ -86,12 +95,6 @@ def _open(data: Data) -> Opened:
         return with_title(conversation)
 
     return Opened([Entry(MAIN, title, at=at, model=model, project=project)], read, troubles)
-
-
-def _folder(entry: dict[str, Any]) -> str | None:
-    return (as_text(entry.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[
-        2
-    ] or None
 
 
 def _turns(data: Data) -> Iterator[Turn]:

@@ -124,13 +124,13 @@ class Listing:
         return 0
 
     def page(self, filters: Filters, start: int, limit: int) -> SourceList:
-        """Some items, grouped by project, newest first; files that could not be read, or were deleted, come last."""
+        """Some items, grouped by project, newest first; files that could not be read, or were deleted, come last. With a limit of 0, files are only counted."""
         deadline = monotonic() + (_PATIENCE if filters.is_empty else _PATIENCE_OF_SEARCH)
         items: list[SourceItem] = []
         pending = 0
         for place in self._places.all():
             item = self._examined_item(place)
-            if item is None and monotonic() < deadline:
+            if item is None and limit and monotonic() < deadline:
                 item = self._examine(place)
             pending += item is None
             item = item or _unexamined(place)
