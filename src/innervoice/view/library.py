@@ -38,6 +38,7 @@ from innervoice.view.row_types import (
     SourceItem,
     SourceList,
     ThreadRow,
+    clock,
     fact,
     moment,
 )
@@ -341,7 +342,7 @@ def _thread(entry: Entry, by_id: dict[str, str]) -> ThreadRow:
 
 def _thread_facts(entry: Entry) -> list[Fact]:
     facts = [fact(entry.model)] if entry.model else []
-    return facts if entry.at is None else [*facts, fact(moment(entry.at))]
+    return facts if entry.at is None else [*facts, fact(clock(entry.at), moment(entry.at))]
 
 
 # ---- A cache that is bounded by bytes, not by the number of its entries.

@@ -34,20 +34,26 @@ export function fillRow(element, row) {
     const first = row.kind === "turn" ? [make("h2", row.title)] : textOf(row, true);
     element.replaceChildren(...first, ...footOf(row));
   }
-  if (row.notes.length) element.append(explained("ul.notes", row.notes));
+  const urgent = row.notes.filter((note) => note.tone);
+  if (urgent.length) element.append(explained("ul.notes", urgent));
   if (row.cut) element.append(make("button.load", `Load all ${row.cut.toLocaleString("en")} characters`));
   if (row.image) element.append(make("button.picture", "Show the image"));
 }
 
 function fillFold(element, row) {
   const line = element.firstElementChild;
-  const first = row.opening ?? row.first;
+  const first = plain(row.opening ?? row.first ?? "");
   line.replaceChildren(row.title, " ", make("span.facts", ...factWords(row.facts)), ...badgesOf(row));
   if (row.empty) line.append(" ", make("span.reason", row.empty.why));
   else if (first) line.append(" ", make("span.first", { dir: "auto" }, first));
   while (line.nextSibling) line.nextSibling.remove();
   element.append(...textOf(row, false));
   if (element.open) explain(element, row);
+}
+
+// The first words on one line have no room for marks of Markdown.
+function plain(words) {
+  return words.replaceAll("**", "").replaceAll("`", "").replace(/^#+ /, "");
 }
 
 function badgesOf(row) {
@@ -69,16 +75,18 @@ function richOf(row) {
 
 // The line of facts of a row that is not a fold; with more to say, a separate fold.
 function footOf(row) {
-  const shown = row.facts.filter((fact) => !fact.rest);
+  const some = row.facts.filter((fact) => !fact.rest);
+  const calm = row.notes.filter((note) => !note.tone).length;
+  const shown = [...(some.length ? some : row.facts.slice(0, 1)), ...(calm ? [{ label: calm === 1 ? "1 note" : `${calm} notes` }] : [])];
   const words = [make("span.facts", ...factWords(shown)), ...badgesOf(row)];
-  if (whysOf(row).length) return [make("details.foot", make("summary", ...words, shown.length || words.length > 1 ? "" : "more"))];
+  if (whysOf(row).length) return [make("details.foot", make("summary", ...words))];
   return shown.length || words.length > 1 ? [make("p.foot", ...words)] : [];
 }
 
 function whysOf(row) {
   const whys = row.seals.map((seal) => ({ label: seal.label, why: `${seal.why} ${seal.size}, ${seal.hash}` }));
   if (row.empty && row.kind === "turn") whys.push({ label: row.empty.word, why: row.empty.why });
-  return [...whys, ...row.facts.filter((fact) => fact.why || fact.rest)];
+  return [...whys, ...row.facts.filter((fact) => fact.why || fact.rest), ...row.notes.filter((note) => !note.tone)];
 }
 
 /** Fills a fold when it is opened: the text as people read it, and the sentences of facts and seals. @param {any} fold @param {Row} row */
