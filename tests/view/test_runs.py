@@ -49,10 +49,11 @@ def test_prompts_and_steps_are_aligned():
         ("step 1", True, True),
     ]
     first = view["rows"][1]
-    assert (["I look."], ["Easy."]) == (first["left"]["thoughts"], first["right"]["thoughts"])
+    thoughts = [[thought["text"] for thought in first[side]["thoughts"]] for side in ("left", "right")]  # fmt: skip
+    assert [["I look."], ["Easy."]] == thoughts
     assert [("Bash", "ls")] == [(call["label"], call["why"]) for call in first["left"]["calls"]]
-    assert "Because b." == first["right"]["text"]
-    assert [["p", ["Because ", ["b", ["a"]], "."]]] == view["rows"][2]["left"]["blocks"]
+    assert "Because b." == first["right"]["answer"]["text"]
+    assert [["p", ["Because ", ["b", ["a"]], "."]]] == view["rows"][2]["left"]["answer"]["blocks"]
 
 
 def test_what_they_took_is_summed():

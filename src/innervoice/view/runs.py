@@ -25,10 +25,26 @@ from innervoice.view.row_types import Fact, dollars, duration, fact
 from innervoice.view.rows import heads_of, is_aside, is_own_prompt
 from innervoice.view.totals import STATUS_WORDS, Prices
 
-__all__ = ["RunCell", "RunRow", "RunSide", "RunSum", "RunsView", "export_runs", "runs_view"]
+__all__ = [
+    "RunCell",
+    "RunRow",
+    "RunSide",
+    "RunSum",
+    "RunText",
+    "RunsView",
+    "export_runs",
+    "runs_view",
+]
 
 _LONGEST = 6_000
 _MOST_ROWS = 2_000
+
+
+class RunText(TypedDict):
+    """A text, and its blocks where it has Markdown."""
+
+    text: str
+    blocks: NotRequired[list[Any]]
 
 
 class RunCell(TypedDict):
@@ -36,9 +52,8 @@ class RunCell(TypedDict):
 
     n: int
     """Its row in the timeline."""
-    text: str
-    blocks: NotRequired[list[Any]]
-    thoughts: list[str]
+    answer: RunText
+    thoughts: list[RunText]
     calls: list[Fact]
     """The name of a tool, its arguments on one line, and whether it failed."""
     facts: list[Fact]
@@ -115,8 +130,10 @@ def export_runs(library: Library, ids: tuple[str, str], show: str) -> ExportedFi
     view = without_secrets(runs_view(ids, (first, second), cast("Policy", show)))
     for row in view["rows"]:
         for cell in (row["left"], row["right"]):
-            if cell is not None and "blocks" in cell:
-                cell["blocks"] = blocks_of(cell["text"]) or []
+            if cell is not None:
+                # The blocks that they came with have everything.
+                cell["answer"] = _text(cell["answer"]["text"])
+                cell["thoughts"] = [_text(thought["text"]) for thought in cell["thoughts"]]
     data = standalone(RUNS_PAGE, {"runs": view}).encode()
     return ExportedFile("two-runs.html", "text/html; charset=utf-8", data)
 
@@ -186,16 +203,13 @@ class _Run:
             if isinstance(part, Text) and not is_aside(turn, part)
         ]
         text = visible("\n\n".join(texts))
-        shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"
         cell: RunCell = {
             "n": self._heads[number],
-            "text": shown,
-            "thoughts": [visible(thought.text) or _size(thought.characters) for thought in thought_about(turn.message.parts, self._show)],
+            "answer": _text(text),
+            "thoughts": [_text(visible(thought.text) or _size(thought.characters)) for thought in thought_about(turn.message.parts, self._show)],
             "calls": [self._call(part) for part in turn.message.parts if isinstance(part, ToolCall)],
             "facts": list(self._facts(turn)),
         }  # fmt: skip
-        if blocks := blocks_of(shown):
-            cell["blocks"] = blocks
         return cell
 
     def _call(self, call: ToolCall) -> Fact:
@@ -235,6 +249,13 @@ class _Run:
             "cost": float(sum((self._cost(turn) for turn in self.turns), Decimal())),
         }
         return counts
+
+
+def _text(text: str) -> RunText:
+    shown: RunText = {"text": text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"}
+    if blocks := blocks_of(shown["text"]):
+        shown["blocks"] = blocks
+    return shown
 
 
 def _size(characters: int | None) -> str:

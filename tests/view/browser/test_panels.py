@@ -23,6 +23,32 @@ def test_sources_are_listed_and_searched(page, server):
     expect(page.locator("#source-list")).to_have_text("No source has these words.")
 
 
+def test_the_list_is_grouped_and_says_what_was_deleted(page, server):
+    for id_ in ("s1.main", "s1.agent"):
+        first = server.conversations[id_]["head"]["source"]
+        first |= {"project": "shop", "day": "Monday, 16 November 2026", "time": "10:12", "at": 2.0}
+    second = server.conversations["s2.main"]["head"]["source"]
+    second |= {"project": "", "first": "", "problem": "The file was deleted.", "is_deleted": True}
+    page.goto(server.url)
+
+    expect(page.locator(".project")).to_have_text(["shop", "other files"])
+    expect(page.locator(".date")).to_have_text("Monday, 16 November 2026")
+    expect(page.locator("#source-list a .kind")).to_have_text("claude-code")
+    expect(page.locator(".deleted")).to_contain_text("The file was deleted.")
+    expect(page.locator(".deleted a")).to_have_count(0)
+
+
+def test_filters_are_asked_for(page, server):
+    page.goto(server.url)
+    page.get_by_text("Filter", exact=True).click()
+    page.locator("#filter-model").fill("opus")
+    page.locator("#filter-cost").fill("0.5")
+    page.locator("#filter-lost").check()
+    page.wait_for_timeout(500)
+
+    assert [path for path in server.asked if path.startswith("/api/sources")][-1] == "/api/sources?q=&from=0&model=opus&cost=0.5&lost=1"  # fmt: skip
+
+
 def test_one_source_needs_no_list(page, server):
     with StandIn({"s1.main": server.conversations["s1.main"]}) as one:
         page.goto(one.url)

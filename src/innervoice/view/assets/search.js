@@ -1,6 +1,6 @@
 // Search: a list of hits, each of which opens its fold.
 import { ask, exported } from "./data.js";
-import { byId, calmly, make, say } from "./dom.js";
+import { byId, calmly, make } from "./dom.js";
 import { notePlace, place, visit } from "./place.js";
 import { showPanel, shownPanel } from "./side.js";
 
@@ -56,7 +56,6 @@ export async function showSearch(query) {
   byId("found-words").textContent = result.words;
   byId("hits").replaceChildren(...result.hits.map(drawHit));
   showPanel("found");
-  say(result.words);
 }
 
 function search() {

@@ -68,6 +68,8 @@ export async function loadSources(more = false) {
   const words = [unknown && `${unknown} more of no known format.`, pending && `${pending} are not looked at yet.`];
   byId("unknown").textContent = words.filter(Boolean).join(" ");
   markSource(place.c.split(".")[0]);
+  // Sums of files that were not read yet: the server goes on where it stopped.
+  if (pending && Object.keys(chosen).length && !more) setTimeout(() => mine === asked && load(false), 300);
   const openable = list.sources.filter((source) => source.first);
   return openable.reduce((best, source) => ((source.at ?? 0) > (best.at ?? 0) ? source : best), openable[0]);
 }

@@ -17,21 +17,24 @@ function drawSums({ left, right, sums }) {
   return make("div.scroll", { tabIndex: 0, role: "group", "aria-label": "What the runs took" }, make("table", make("thead", head), make("tbody", ...rows)));
 }
 
+function drawText({ text, blocks }) {
+  return blocks ? make("div.rich", ...drawBlocks(blocks)) : make("div.text", { dir: "auto" }, text);
+}
+
 function drawCell(cell, run) {
   if (!cell) return make("div.side.none", "nothing here");
-  const text = cell.blocks?.length ? make("div.rich", ...drawBlocks(cell.blocks)) : make("div.text", { dir: "auto" }, cell.text);
   return make(
     "div.side",
     make("span.who", ...factWords(run.facts.slice(0, 1))),
-    ...cell.thoughts.map((thought) => make("div.thought", { dir: "auto" }, thought)),
-    cell.text ? text : null,
+    ...cell.thoughts.map((thought) => make("div.thought", drawText(thought))),
+    cell.answer.text ? drawText(cell.answer) : null,
     ...cell.calls.map((call) => make("div.call", make(call.tone ? `b.${call.tone}` : "b", call.label), call.tone ? " failed " : " ", call.why ?? "")),
     cell.facts.length ? make("p.small", ...factWords(cell.facts)) : null,
   );
 }
 
 function drawRow(row, { left, right }) {
-  const isSame = row.kind === "prompt" && row.left && row.right && row.left.text === row.right.text;
+  const isSame = row.kind === "prompt" && row.left && row.right && row.left.answer.text === row.right.answer.text;
   const cells = isSame ? [drawCell(row.left, left), make("div.side.same", "the same prompt")] : [drawCell(row.left, left), drawCell(row.right, right)];
   return make(`section.pair.${row.kind === "prompt" ? "prompt" : "step"}`, make("h2", row.name), ...cells);
 }
