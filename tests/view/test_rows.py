@@ -63,7 +63,7 @@ def test_an_empty_block_is_a_row_that_says_why():
         row["text"],
         row["empty"]["word"],
     )
-    assert "show=" in row["empty"]["why"]
+    assert "asks for a summary" in row["empty"]["why"]
 
 
 def test_a_turn_with_thinking_alone_shows_it():

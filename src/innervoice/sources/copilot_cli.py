@@ -45,7 +45,7 @@ from innervoice.wire.responses import DIALECT as RESPONSES
 
 __all__ = ["READER"]
 
-_DIALECTS = {"anthropic-messages": MESSAGES.name, "openai-responses": RESPONSES.name, "responses": RESPONSES.name}  # fmt: skip
+_DIALECTS = {"anthropic-messages": MESSAGES.name, RESPONSES.name: RESPONSES.name, "responses": RESPONSES.name}  # fmt: skip
 _SPOKEN = ("user.message", "assistant.message", "system.message")
 
 

@@ -58,7 +58,7 @@ __all__ = ["READER"]
 _DIALECTS = {
     "anthropic-messages": MESSAGES.name,
     "openai-completions": CHAT.name,
-    "openai-responses": RESPONSES.name,
+    RESPONSES.name: RESPONSES.name,
     "google-generative-ai": GEMINI.name,
 }
 _REASONS = {"toolUse": "tool_calls", "aborted": None, "error": None}

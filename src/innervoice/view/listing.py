@@ -24,6 +24,7 @@ from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation, seconds_of
 from innervoice.sources.opening import Source, open_beginning
 from innervoice.sources.reader import Entry
+from innervoice.sources.transcripts import MAIN
 from innervoice.view.places import Places, ViewedFile, full_id
 from innervoice.view.row_types import (
     Fact,
@@ -183,14 +184,19 @@ class Listing:
             return item | {"problem": f"It cannot be read: {error.strerror or error}."}
         found = item_of(place.id, place.label, source, place.changed, last=last)
         if not is_whole:
-            found["first"] = f"{place.id}."
+            # Which conversation is the main one may depend on the rest, except in a session.
+            is_main = found["first"] == f"{place.id}.{MAIN}"
+            found["first"] = found["first"] if is_main else f"{place.id}."
             found["facts"] = [one for one in found["facts"] if not one.get("rest")]
         return found
 
     def _opened(self, place: ViewedFile) -> tuple[Source | None, bool]:
         """The source, or its beginning, and whether it is all of it; None for a large file that must be read to its end."""
         glanced: Source | None = None
-        for enough in _GLANCES if self._is_quick else ():
+        is_small_log = (
+            place.is_request_log and place.size <= _WHOLE
+        )  # how many it has matters there
+        for enough in _GLANCES if self._is_quick and not is_small_log else ():
             if place.size <= enough:
                 return self._open_source(place.id), True
             with suppress(DecodeError):
@@ -278,7 +284,7 @@ def item_of(
     facts = [fact(model) for model in models[:_MODELS]]
     if len(models) > _MODELS:
         facts.append(fact(f"and {counted(len(models) - _MODELS, 'more model')}"))
-    if len(entries) > 1:
+    if len(entries) > 1 or (entries and entries[0].id != MAIN):  # a session is one anyway
         facts.append({**fact(counted(len(entries), "conversation")), "rest": True})
     facts.append({**fact(size(source.size)), "rest": True})
     item = SourceItem(

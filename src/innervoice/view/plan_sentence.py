@@ -17,10 +17,8 @@ from innervoice.view.row_types import fact
 
 __all__ = ["plan_sentence"]
 
-_FAMILIES = {
-    "claude": "Claude", "gpt": "GPT", "gemini": "Gemini", "grok": "Grok", "deepseek": "DeepSeek", "qwen": "Qwen", "glm": "GLM",
-    "kimi": "Kimi", "mistral": "Mistral", "magistral": "Magistral", "command": "Command", "nova": "Nova", "minimax": "MiniMax",
-}  # fmt: skip
+_FAMILIES = {"gpt": "GPT", "glm": "GLM", "deepseek": "DeepSeek", "minimax": "MiniMax"}
+"""Families whose names are not written like other names."""
 _KINDS = {"thinking": "thought", "tool_call": "call", "tool_result": "result", "text": "text", "media": "file"}  # fmt: skip
 _DEAD = "prefix_changed"
 _VERSION = re.compile(r"\b(\d)-(\d)\b")
@@ -45,12 +43,15 @@ def plan_sentence(
 def _name(target: str) -> str:
     """A model as people call it."""
     model = target.rpartition("/")[2]
-    for family, name in _FAMILIES.items():
-        if model.lower().startswith(f"{family}-"):
-            rest = _VERSION.sub(r"\1.\2", model[len(family) + 1 :]).split("-")
-            words = " ".join(word.capitalize() for word in rest)
-            return f"{name}-{words}" if family == "gpt" else f"{name} {words}"
-    return model
+    family, _, rest = model.partition("-")
+    if not rest or not family.isalpha() or family_of(model) != family:
+        return model
+    words = " ".join(word.capitalize() for word in _VERSION.sub(r"\1.\2", rest).split("-"))
+    return f"{_called(family)}{'-' if family == 'gpt' else ' '}{words}"
+
+
+def _called(family: str) -> str:
+    return _FAMILIES.get(family, family.capitalize())
 
 
 def _but(staying: list[Decision], messages: tuple[Message, ...]) -> str:
@@ -84,7 +85,7 @@ def _owner(decision: Decision, messages: tuple[Message, ...]) -> str | None:
     for part in own:
         if isinstance(part, Thinking) and part.origin and part.origin.model:
             family = family_of(part.origin.model)
-            return _FAMILIES.get(family, family)
+            return _called(family)
     return None
 
 
