@@ -105,14 +105,14 @@ def command(
         _check_target(target)
     _check_packages()
     library = _library_in(paths)
-    runs = _two_runs(library) if side_by_side else None
+    runs = _two_runs(library, paths) if side_by_side else None
     if file is not None and runs is not None:
         _export_runs(library, runs, file, show or "full", force=force)
         return
     if file is not None:
         _export(library, file, cast("Policy", show or "full"), force=force)
         return
-    place = f"runs#a={runs[0]}&b={runs[1]}" if runs else ""
+    place = f"#runs=1&a={runs[0]}&b={runs[1]}" if runs else ""
     policy = cast("Policy", show or "summary")
     _serve(library, policy, target, host, port, no_browser=no_browser, place=place)
 
@@ -192,14 +192,16 @@ def _formats() -> str:
     return f"It knows {', '.join(names)}."
 
 
-def _two_runs(library: Library) -> tuple[str, str]:
-    """The main conversations of the two files, the one that was written first on the left."""
+def _two_runs(library: Library, paths: tuple[str, ...]) -> tuple[str, str]:
+    """The main conversations of the two files, in the order in which they were named."""
     listed = library.sources(limit=3)
     if listed["total"] != 2 or not all(source["first"] for source in listed["sources"]):
         raise FileError(
             f"--side-by-side takes two files that can be opened, and there are {listed['total']:,}."
         )
-    first, second = sorted(listed["sources"], key=lambda source: source.get("at", 0.0))
+    names = [Path(path).name for path in paths]
+    places = {name: number for number, name in reversed(list(enumerate(names)))}
+    first, second = sorted(listed["sources"], key=lambda source: places.get(source["path"], 0))
     return library.canonical_id(first["first"]), library.canonical_id(second["first"])
 
 

@@ -27,12 +27,11 @@ def guarded(settings: Settings, host: str) -> Settings:
 
 
 def first_address(listening: socket.socket, settings: Settings, place: str = "") -> str:
-    """The URL to open in a browser; `place` is a page, and what it shows after a #."""
+    """The URL to open in a browser; `place` is what the page shows, after a #."""
     host, port = listening.getsockname()[:2]
     host = _ANY.get(host, host)
     name = f"[{host}]" if ":" in host else host
-    page, mark, rest = place.partition("#")
-    return f"http://{name}:{port}/{page}?token={settings.token}{mark}{rest}"
+    return f"http://{name}:{port}/?token={settings.token}{place}"
 
 
 def run(listening: socket.socket, library: Library, settings: Settings) -> None:

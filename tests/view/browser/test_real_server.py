@@ -212,6 +212,7 @@ def test_a_new_file_comes_into_the_list(page, viewer, folder):
 def test_an_export_opens_from_disk_without_a_network(context, page, viewer, tmp_path, policy):
     (tmp_path / "s.jsonl").write_bytes(session(rounds=2))
     viewer(tmp_path / "s.jsonl")
+    page.locator("#n1").wait_for()  # the page has begun
     page.locator(f"input[value={policy}]").check()
     page.get_by_text("Export", exact=True).click()
     with page.expect_download() as downloading:

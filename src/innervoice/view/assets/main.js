@@ -100,7 +100,17 @@ function usePolicy(policy) {
   linkExports();
 }
 
+// The command opens two runs by the first address, which alone takes the token.
+function isAboutRuns() {
+  const members = new URLSearchParams(location.hash.slice(1));
+  if (exported || !members.has("runs")) return false;
+  members.delete("runs");
+  location.replace(`runs#${members}`);
+  return true;
+}
+
 async function start() {
+  if (isAboutRuns()) return;
   about = exported ? exported.about : await ask("about");
   usePolicy((exported ? null : remembered("policy")) ?? about.policy);
   byId("policy").addEventListener("change", ({ target }) => {
