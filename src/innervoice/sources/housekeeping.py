@@ -1,6 +1,6 @@
 """Requests that a client sends for itself: for a title, a summary, a check. A row each: how the system prompt or the user's message begins, and what is asked for.
 
-They are no conversations of the user, however early they arrive. Read in the programs, and in requests of theirs, on 2026-11-17.
+They are no conversations of the user, however early they arrive. Found in the programs on 2026-11-17; that of opencode in its request, that of Codex in a recorded one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ class Helper(NamedTuple):
 HELPERS = (
     Helper("Claude Code", "2.1.325", "a title", "Generate a short kebab-case name (2-4 words) that captures the main topic"),
     Helper("Claude Code", "2.1.325", "a title", "Generate a concise, technical issue title"),
-    Helper("Claude Code", "1.0", "a title", "Summarize this coding conversation in under 50 characters"),
-    Helper("Claude Code", "1.0", "the topic", "Analyze if this message indicates a new conversation topic"),
     Helper("Claude Code, opencode", "2.1.325, 1.18.33", "a summary", "You are a helpful AI assistant tasked with summarizing conversations"),
     Helper("Claude Code", "2.1.325", "a summary", "CRITICAL: Respond with TEXT ONLY"),
     Helper("Claude Code", "2.1.325", "a summary", "Your task is to create a detailed summary of the conversation so far"),

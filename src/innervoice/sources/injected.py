@@ -1,6 +1,6 @@
 """Texts that a program writes in the user's name: context, reminders, output of its own commands. A row each: how they begin, and whose they are.
 
-Read in requests and session files of Claude Code 2.1.325, Codex 0.166.0, Gemini CLI 0.61.0 and Cline 3.0.65, 2026-11-17.
+Found in the programs of Claude Code 2.1.325 and Gemini CLI 0.61.0 and in a session of Cline 3.0.65 on 2026-11-17; those of Codex in public session files.
 """
 
 from __future__ import annotations
@@ -12,8 +12,6 @@ INJECTED: dict[str, str] = {
     "<command-name>": "Claude Code",
     "<command-message>": "Claude Code",
     "<local-command-": "Claude Code",
-    "Caveat: The messages below were generated": "Claude Code",
-    "<ide_": "Claude Code",
     "<task-notification>": "Claude Code",
     "<environment_context>": "Codex",
     "<user_instructions>": "Codex",
@@ -25,7 +23,6 @@ INJECTED: dict[str, str] = {
     "# AGENTS.md instructions": "Codex",
     "<session_context>": "Gemini CLI",
     "This is the Gemini CLI. We are setting up the context": "Gemini CLI",
-    "<environment_details>": "Cline",
     "[SYSTEM] ": "Cline",
 }
 _BEGINNINGS = tuple(INJECTED)

@@ -1,7 +1,6 @@
 """The arguments of a tool call in the form that people read: a command as a command, an edit as a diff, everything else as a table.
 
-Which argument is which is a matter of names, and agents use few of them: the rows below are the arguments of the tools of Claude Code 2.1, Codex
-0.166, Gemini CLI 0.61, opencode 1.18, pi 0.73, Copilot CLI 1.0 and Cline 3.0, read in their requests on 2026-11-17.
+Which argument is which is a matter of names, and agents use few of them. A name that is not among these only means that the argument is in the table.
 """
 
 from __future__ import annotations
