@@ -37,7 +37,7 @@ def problems(folder: Path) -> list[str]:
     ]
     found += [
         f"the wheel lacks {file.name} of the viewer"
-        for folder in ("assets", "usage_assets")
+        for folder in ("assets", "usage_assets", "runs_assets")
         for file in Path("src/innervoice/view", folder).glob("*")
         if f"innervoice/view/{folder}/{file.name}" not in names
     ]

@@ -1,4 +1,4 @@
-"""Makes the pictures of the viewer: six states and the page about usage, light and dark, of the files that its tests open. Three of them are in the documentation.
+"""Makes the pictures of the viewer: its states and pages, light and dark, in three widths, of the files that its tests open. Some of them are in the documentation.
 
 Needs what scripts/browser installs; scripts/pictures calls it: docs/pictures/viewer.py [FOLDER]
 """
@@ -24,9 +24,14 @@ from view.browser import sample_files  # noqa: E402
 from view.usage_logs import month, sample_prices  # noqa: E402
 
 HERE = Path(__file__).parent
-KEPT = {("plan", "light"): "viewer-plan.png", ("compare", "dark"): "viewer-compare.png", ("usage", "light"): "viewer-usage.png"}  # fmt: skip
+KEPT = {
+    ("timeline", "light"): "viewer-reading.png", ("plan", "light"): "viewer-plan.png", ("compare", "dark"): "viewer-compare.png",
+    ("runs", "light"): "viewer-runs.png", ("usage", "light"): "viewer-usage.png",
+}  # fmt: skip
 """The pictures that the documentation has."""
 SIZE: Any = {"width": 1280, "height": 720}
+OTHER_SIZES: tuple[Any, ...] = ({"width": 400, "height": 800}, {"width": 1600, "height": 1000})
+"""Sizes in which everything is looked at."""
 USAGE_SIZE: Any = {"width": 1280, "height": 1240}
 
 
@@ -56,7 +61,7 @@ def plan(page: Page) -> None:
 def compare(page: Page) -> None:
     _open(page, "slow-build.json")
     page.get_by_role("button", name="Compare", exact=True).click()
-    page.locator("#left").select_option(index=6)
+    page.locator("#left").select_option(index=4)
     _open(page, "gpt.json")
     page.locator("#right option").nth(1).wait_for(state="attached")
     page.locator("#right").select_option(index=1)
@@ -73,6 +78,27 @@ def lanes(page: Page) -> None:
     _open(page, "5e55.jsonl")
 
 
+def runs(page: Page) -> None:
+    page.locator("#source-list a").first.wait_for()
+    links = {
+        link.locator(".path, .title").last.inner_text().rpartition("/")[2]: link.get_attribute("href")
+        for link in page.locator("#source-list a").all()
+    }  # fmt: skip
+    ids = [str(links[name])[3:] for name in ("slow-build.json", "gpt.json")]
+    page.goto(f"{page.url.split('#')[0]}runs#a={ids[0]}&b={ids[1]}")
+    page.locator(".pair").first.wait_for()
+
+
+def keys(page: Page) -> None:
+    timeline(page)
+    page.keyboard.press("?")
+
+
+def filters(page: Page) -> None:
+    timeline(page)
+    page.get_by_text("Filter", exact=True).click()
+
+
 STATES: dict[str, Callable[[Page], None]] = {
     "timeline": timeline,
     "unfolded": unfolded,
@@ -80,6 +106,9 @@ STATES: dict[str, Callable[[Page], None]] = {
     "compare": compare,
     "search": search,
     "lanes": lanes,
+    "runs": runs,
+    "keys": keys,
+    "filters": filters,
 }
 
 
@@ -112,13 +141,15 @@ def main(folder: Path) -> None:
         )
         for scheme in ("light", "dark"):
             for name, reach in STATES.items():
-                context: Any = browser.new_context(color_scheme=scheme, viewport=SIZE)  # type: ignore[arg-type]
-                page = context.new_page()
-                page.goto(server.first_address)
-                reach(page)
-                page.wait_for_timeout(300)
-                page.screenshot(path=folder / f"{name}-{scheme}.png")
-                context.close()
+                for size in (SIZE, *OTHER_SIZES):
+                    context: Any = browser.new_context(color_scheme=scheme, viewport=size)  # type: ignore[arg-type]
+                    page = context.new_page()
+                    page.goto(server.first_address)
+                    reach(page)
+                    page.wait_for_timeout(300)
+                    width = "" if size is SIZE else f"-{size['width']}"
+                    page.screenshot(path=folder / f"{name}-{scheme}{width}.png")
+                    context.close()
         usage(browser, folder)
         browser.close()
     for (name, scheme), kept in KEPT.items():

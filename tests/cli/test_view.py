@@ -229,3 +229,40 @@ def test_a_seal_in_a_call_id_does_not_leave(tmp_path, ending, show):
         calls = [part.id for part in parts if part.type == "tool_call"]
         assert ["call_1", "call_2"] == calls
         assert calls == [part.call_id for part in parts if part.type == "tool_result"]
+
+
+@pytest.fixture
+def two(tmp_path):
+    files = [tmp_path / "b-one.jsonl", tmp_path / "a-two.jsonl"]
+    for number, path in enumerate(files):
+        path.write_bytes(session("The same question", rounds=1 + number))
+    return [str(path) for path in files]
+
+
+def test_two_runs_side_by_side_as_a_file(two, tmp_path):
+    """In the order in which they were named, without seals and secrets."""
+    done = run("view", *two, "--side-by-side", "--export", str(tmp_path / "runs.html"))
+    page = (tmp_path / "runs.html").read_text("utf-8")
+
+    assert 0 == done.returncode
+    runs = json.loads(page.partition('id="data">')[2].partition("</script>")[0])["runs"]
+    steps = next(one for one in runs["sums"] if one["name"] == "steps")
+    assert ("2", "3") == (steps["left"], steps["right"])
+    assert SEAL not in page
+    assert SECRET not in page
+
+
+def test_two_runs_side_by_side_as_a_page(two):
+    with Viewer(*two, "--side-by-side", "--port", "0") as viewer:
+        assert re.search(r"#runs=1&a=\w+\.main&b=\w+\.main$", viewer.address)
+        viewer.open()
+        a, b = re.findall(r"[ab]=(\w+\.main)", viewer.address)
+        assert viewer.json(f"/api/runs?a={a}&b={b}")["rows"]
+
+
+@pytest.mark.parametrize("arguments", [["--export", "x.md"], []], ids=["a form that it has not", "one file"])  # fmt: skip
+def test_side_by_side_that_is_not_possible(two, arguments, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run("view", *(two if arguments else two[:1]), "--side-by-side", *arguments)
+    assert done.returncode
+    assert b"--side-by-side" in done.stderr

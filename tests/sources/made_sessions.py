@@ -1,4 +1,4 @@
-"""Files as Gemini CLI, opencode, inspect_ai and exporters of OpenTelemetry write them, with content made up for the tests."""
+"""Files as agents, inspect_ai, services and exporters of OpenTelemetry write them, with content made up for the tests."""
 
 import json
 import sqlite3
@@ -323,7 +323,123 @@ def otlp_newer():
     return json.dumps(otlp(first, second)).encode()
 
 
+# ---- pi, Copilot CLI, Cline: as they wrote them against the emulator, shortened -----------------------
+
+
+def pi_session():
+    """A thought, a call, its result and an answer; a question that the user took back."""
+
+    def message(name, parent, second, **members):
+        return {"type": "message", "id": name, "parentId": parent, "timestamp": stamp(second), "message": members}  # fmt: skip
+
+    usage = {"input": 60, "output": 23, "cacheRead": 40, "cacheWrite": 0, "totalTokens": 163, "cost": {"total": 0.01}}  # fmt: skip
+    model = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5-5", "usage": usage}  # fmt: skip
+    thought = {"type": "thinking", "thinking": "I read it.", "thinkingSignature": SEAL}
+    call = {"type": "toolCall", "id": "toolu_1", "name": "bash", "arguments": {"command": "cat a.txt"}}  # fmt: skip
+    return lines(
+        {"type": "session", "version": 3, "id": "s1", "timestamp": stamp(0), "cwd": "/home/u/shop"},
+        {"type": "model_change", "id": "m0", "parentId": None, "timestamp": stamp(0), "provider": "anthropic", "modelId": "claude-opus-5-5"},
+        message("m1", "m0", 1, role="user", content=[{"type": "text", "text": "Something else"}]),
+        message("m2", "m0", 2, role="user", content=[{"type": "text", "text": "Show me the file a.txt"}]),
+        message("m3", "m2", 4, role="assistant", content=[thought, call], stopReason="toolUse", **model),
+        message("m4", "m3", 5, role="toolResult", toolCallId="toolu_1", toolName="bash", content=[{"type": "text", "text": "hello file"}], isError=False),
+        message("m5", "m4", 7, role="assistant", content=[{"type": "text", "text": "It says hello."}], stopReason="stop", **model),
+    )  # fmt: skip
+
+
+def copilot_session():
+    """The same, with a system prompt, tokens and a subagent."""
+
+    def event(kind, second, **data):
+        return {"type": kind, "data": data, "id": f"e{second}", "timestamp": stamp(second), "parentId": None}  # fmt: skip
+
+    usage = {"model": "claude-opus-5-5", "inputTokens": 100, "outputTokens": 23, "cacheReadTokens": 40, "reasoningTokens": 9, "duration": 108, "modelProvider": "anthropic"}  # fmt: skip
+    blocks = {"provider": "anthropic-messages", "blocks": [{"type": "thinking", "thinking": "", "signature": SEAL}]}  # fmt: skip
+    call = {"toolCallId": "toolu_1", "name": "bash", "arguments": {"command": "cat a.txt"}, "type": "function"}  # fmt: skip
+    return lines(
+        event("session.start", 0, sessionId="s1", version=1, copilotVersion="1.0.102", context={"cwd": "/home/u/shop"}),
+        event("user.message", 1, content="Show me the file a.txt", transformedContent="<current_datetime>x</current_datetime>\n\nShow me the file a.txt"),
+        event("system.message", 2, role="system", content="You are a terminal assistant."),
+        event("session.usage_record", 3, usage=usage),
+        event("assistant.message", 4, model="claude-opus-5-5", content="", toolRequests=[call], reasoningText="I read it.", reasoningOpaque=SEAL, reasoningBlocks=blocks, apiCallId="msg_1"),
+        event("tool.execution_start", 5, toolCallId="toolu_1", toolName="bash"),
+        event("user.message", 5, content="Look around.", parentToolCallId="toolu_9"),
+        event("assistant.message", 5, model="claude-opus-5-5", content="Seen.", toolRequests=[], parentToolCallId="toolu_9"),
+        event("tool.execution_complete", 6, toolCallId="toolu_1", success=True, result={"content": "hello file"}),
+        event("assistant.message", 7, model="claude-opus-5-5", content="It says hello.", toolRequests=[], apiCallId="msg_2"),
+    )  # fmt: skip
+
+
+def cline_session():
+    """The same; seals are not stored, and a message of the program stands in the user's name."""
+    about = {"modelInfo": {"id": "claude-opus-5-5", "provider": "anthropic"}, "metrics": {"inputTokens": 100, "outputTokens": 23, "cacheReadTokens": 40, "cost": 0.01}}  # fmt: skip
+    at = int(AT * 1000)
+    query = {"query": "cat a.txt", "result": "hello file", "success": True}
+    messages = [
+        {"id": "1", "role": "user", "content": [{"type": "text", "text": '<user_input mode="act">Show me the file a.txt</user_input>'}], "ts": at},
+        {"id": "2", "role": "user", "content": [{"type": "text", "text": "[SYSTEM] This run is not complete yet."}], "ts": at + 1000},
+        {"id": "3", "role": "assistant", "content": [{"type": "thinking", "thinking": "I read it."}, {"type": "tool_use", "id": "toolu_1", "name": "run_commands", "input": {"commands": ["cat a.txt"]}}], "ts": at + 3000, **about},
+        {"id": "4", "role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "name": "run_commands", "content": [query]}], "ts": at + 4000},
+        {"id": "5", "role": "assistant", "content": [{"type": "text", "text": "It says hello."}], "ts": at + 6000, **about},
+        {"id": "error_6", "role": "assistant", "content": [{"type": "text", "text": "Cannot connect."}], "ts": at + 7000, "metadata": {"displayOnly": True, "displayRole": "error"}},
+    ]  # fmt: skip
+    return json.dumps({"version": 1, "agent": "lead", "sessionId": "s1", "messages": messages, "system_prompt": "You are Cline."}, indent=2).encode()  # fmt: skip
+
+
+# ---- Langfuse and LangSmith --------------------------------------------------------------------------
+
+_ASKED = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Show me the file a.txt"}]  # fmt: skip
+_CALLED = {
+    "role": "assistant", "content": "", "reasoning_content": "I read it.",
+    "tool_calls": [{"id": "call_1", "type": "function", "function": {"name": "bash", "arguments": '{"command": "cat a.txt"}'}}],
+}  # fmt: skip
+_RESULT = {"role": "tool", "tool_call_id": "call_1", "content": "hello file"}
+
+
+def langfuse_trace():
+    """A trace with a span and two generations, the second of which goes on from the first."""
+
+    def generation(name, second, request, answer):
+        return {
+            "id": name, "traceId": "t1", "type": "GENERATION", "name": "chat", "model": "deepseek-v4-pro", "startTime": stamp(second), "endTime": stamp(second + 2),
+            "input": json.dumps(request), "output": json.dumps(answer), "level": "DEFAULT", "calculatedTotalCost": 0.02,
+            "usageDetails": {"input": 60, "input_cached_tokens": 40, "output": 14, "output_reasoning_tokens": 9, "total": 123},
+        }  # fmt: skip
+
+    span = {"id": "o0", "traceId": "t1", "type": "SPAN", "name": "agent", "startTime": stamp(0), "endTime": stamp(9)}  # fmt: skip
+    last = {"role": "assistant", "content": "It says hello."}
+    calls = [generation("o2", 5, [*_ASKED, _CALLED, _RESULT], last), generation("o1", 1, _ASKED, _CALLED)]  # fmt: skip
+    return json.dumps({"id": "t1", "name": "agent", "observations": [span, *calls], "scores": []}).encode()  # fmt: skip
+
+
+def langsmith_runs():
+    """Runs of a chain: two of the model, as LangChain records them, and one of a tool."""
+
+    def said(kind, **members):
+        return {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", kind], "kwargs": members}  # fmt: skip
+
+    def run(name, second, messages, answer):
+        return {
+            "id": name, "trace_id": "t1", "run_type": "llm", "name": "ChatAnthropic", "start_time": stamp(second), "end_time": stamp(second + 2),
+            "inputs": {"messages": [messages]}, "outputs": {"generations": [[{"text": "", "message": answer}]]}, "prompt_tokens": 100, "completion_tokens": 23,
+            "extra": {"metadata": {"ls_provider": "anthropic", "ls_model_name": "claude-opus-5-5"}}, "total_cost": "0.02",
+        }  # fmt: skip
+
+    call = {"name": "bash", "args": {"command": "cat a.txt"}, "id": "toolu_1", "type": "tool_call"}
+    thinks = [{"type": "thinking", "thinking": "I read it.", "signature": SEAL}, {"type": "tool_use", "id": "toolu_1", "name": "bash", "input": {"command": "cat a.txt"}}]  # fmt: skip
+    asked = [said("SystemMessage", content="Be brief."), said("HumanMessage", content="Show me the file a.txt")]  # fmt: skip
+    called = said("AIMessage", content=thinks, tool_calls=[call], response_metadata={"model_provider": "anthropic", "model_name": "claude-opus-5-5"})  # fmt: skip
+    result = said("ToolMessage", content="hello file", tool_call_id="toolu_1")
+    tool = {"id": "r2", "trace_id": "t1", "run_type": "tool", "name": "bash", "inputs": {"input": "x"}, "outputs": {"output": "y"}}  # fmt: skip
+    return lines(run("r1", 1, asked, called), tool, run("r3", 5, [*asked, called, result], said("AIMessage", content="It says hello.")))  # fmt: skip
+
+
 MADE = {
+    "pi": pi_session,
+    "copilot-cli": copilot_session,
+    "cline": cline_session,
+    "langfuse": langfuse_trace,
+    "langsmith": langsmith_runs,
     "gemini-cli": gemini_lines,
     "opencode": opencode_export,
     "inspect": inspect_json,

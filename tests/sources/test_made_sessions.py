@@ -1,4 +1,4 @@
-"""All four formats: each is recognized by its own reader only, and no damage raises anything but `DecodeError`."""
+"""All formats that are made for the tests: each is recognized by its own reader only, and no damage raises anything but `DecodeError`."""
 
 import json
 import zipfile
@@ -9,7 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innervoice.errors import DecodeError
-from innervoice.sources import gemini_cli, inspect_log, opencode, otel
+from innervoice.sources import (
+    cline,
+    copilot_cli,
+    gemini_cli,
+    inspect_log,
+    langfuse,
+    langsmith,
+    opencode,
+    otel,
+    pi,
+)
 from innervoice.sources.opening import open_source
 from innervoice.sources.reader import Data
 from sources.made_sessions import (
@@ -25,6 +35,11 @@ from sources.made_sessions import (
 )
 
 READERS = {
+    "pi": pi.READER,
+    "copilot-cli": copilot_cli.READER,
+    "cline": cline.READER,
+    "langfuse": langfuse.READER,
+    "langsmith": langsmith.READER,
     "gemini-cli": gemini_cli.READER,
     "opencode": opencode.READER,
     "inspect": inspect_log.READER,
@@ -199,7 +214,7 @@ def test_any_value_in_place_of_another_is_read_or_refused(kind, data):
     content = MADE[kind]()
     records = (
         [json.loads(line) for line in content.splitlines()]
-        if kind == "gemini-cli"
+        if kind in ("gemini-cli", "pi", "copilot-cli", "langsmith")
         else [json.loads(content)]
     )
     number = data.draw(st.integers(0, len(records) - 1))

@@ -710,3 +710,41 @@ def test_a_file_of_ones_own_goes_on_where_it_ended(tmp_path):
     talk(logged(file), (asked("b", [user("two")]), answer("zwei")))
 
     assert [entry.id for entry in open_source(file).entries] == ["a", "b"]
+
+
+def test_the_requests_of_a_client_for_itself_are_helpers(tmp_path):
+    """Whenever they arrive, and with or without tools and a history: they are beside the user's conversation, and nothing of it is abandoned."""
+    tools = [{"name": "Bash", "input_schema": {"type": "object"}}]
+    talk(
+        logged(tmp_path),
+        (asked("title", [user("Generate a title for this conversation:"), user("do it")], session="s1", system="You are a title generator. Be brief.", tools=tools), answer("Doing it")),
+        (asked("own", [user("do it")], session="s1", tools=tools), answer("yes")),
+        (asked("sum", [user("do it"), said("yes"), user("CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.")], session="s1", tools=tools), answer("a summary")),
+        (asked("more", [user("do it"), said("yes"), user("more")], session="s1", tools=tools), answer("done")),
+    )  # fmt: skip
+    source = open_source(only_file(tmp_path))
+
+    assert {entry.id: (entry.helper, entry.parent) for entry in source.entries} == {
+        "own": (None, None),
+        "title": ("a title", "own"),
+        "sum": ("a summary", "own"),
+    }
+    assert "own" == source.entries[0].id
+    conversation = source.conversation("own")
+    assert ["do it", "yes", "more", "done"] == texts(conversation)
+    assert [()] * 4 == [turn.marks for turn in conversation.turns]
+    assert "a summary" == texts(source.conversation("sum"))[-1]
+
+
+def test_a_request_that_is_sent_again_is_not_abandoned(tmp_path):
+    talk(
+        logged(tmp_path),
+        (asked("a", [user("do it")], session="s1"), answer("yes")),
+        (asked("b", [user("do it")], session="s1"), answer("sure")),
+        (asked("c", [user("do it"), said("sure"), user("more")], session="s1"), answer("done")),
+    )
+    conversation = open_source(only_file(tmp_path)).conversation()
+
+    assert ["do it", "yes", "sure", "more", "done"] == texts(conversation)
+    assert [(), ("repeated",), (), (), ()] == [turn.marks for turn in conversation.turns]
+    assert 4 == len(conversation.sent)

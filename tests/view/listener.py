@@ -7,7 +7,7 @@ __all__ = ["Listener", "plain"]
 
 def plain(rows):
     """Rows as they come out of JSON."""
-    return json.loads(json.dumps(rows))
+    return json.loads(json.dumps(rows, default=list))
 
 
 class Listener:

@@ -32,7 +32,7 @@ def test_the_answers_of_two_providers_to_one_prompt():
         label.startswith("seals: sealed by anthropic") and label.endswith("→ none")
         for label in labels(view)
     )
-    assert "turn 1 (assistant)" == view["left"]
+    assert "turn 2 (assistant)" == view["left"]
     assert not [seal for seal in seals_of(left) if seal in json.dumps(view)]
 
 
@@ -64,7 +64,7 @@ def test_a_request_continues_the_one_before():
     assert "continues" in labels(view)
     assert "messages: 1 → 3" in labels(view)
     assert [] == lines(view, "removed")
-    assert "the request before turn 1 (assistant)" == view["left"]
+    assert "the request before turn 2 (assistant)" == view["left"]
 
 
 def test_two_requests_show_the_edit_that_killed_a_block():
@@ -72,7 +72,7 @@ def test_two_requests_show_the_edit_that_killed_a_block():
     edited = made.replace(turns=(turn(iv.user("How is Lyon?")), *made.turns[1:]))
     view = request_diff(made, 3, edited, 3)
 
-    assert ["first difference at turn 0", "bound blocks after it are dead"] == [
+    assert ["first difference at turn 1", "bound blocks after it are dead"] == [
         label for label in labels(view) if "difference" in label or "dead" in label
     ]
     assert any("Lyon" in line for line in lines(view, "added"))
@@ -107,7 +107,7 @@ def test_a_request_that_cannot_be_written_is_said():
 @pytest.mark.parametrize("number", [-1, 4, 99])
 @pytest.mark.parametrize("compare", [turn_diff, request_diff])
 def test_a_turn_that_is_not_there_is_an_error(compare, number):
-    with pytest.raises(iv.UsageError, match=f"no turn {number}"):
+    with pytest.raises(iv.UsageError, match=f"no turn {number + 1}"):
         compare(hand_made(), 0, hand_made(), number)
 
 

@@ -181,3 +181,23 @@ def test_the_ending_chooses_the_form(file, form):
 def test_another_ending_is_an_error(file):
     with pytest.raises(iv.UsageError, match=r"\.html"):
         form_of(file)
+
+
+@pytest.mark.parametrize(
+    ("show", "words"),
+    [("full", {"First", "second", "third"}), ("summary", {"First", "second"}), ("length", set()), ("none", set())],
+)  # fmt: skip
+def test_blocks_of_a_thought_have_no_more_than_its_text(tmp_path, show, words):
+    """What the policy hides is not in the file in another form either, and a key is in none."""
+    thought = f"**First** things. Then *second*.\n\n- third {SECRET}"
+    history = [
+        iv.user("x"),
+        iv.Message("assistant", (iv.Thinking(thought), iv.Text(f"**Done** {SECRET}."))),
+    ]
+    (tmp_path / "h.json").write_bytes(iv.to_json(history))
+    text = exported(Library([tmp_path]), "html", show)
+    rows = json.dumps(data_of(text)["conversations"])
+
+    assert words == {word for word in ("First", "second", "third") if word in rows}
+    assert SECRET not in text
+    assert '["b", ["Done"]]' in rows

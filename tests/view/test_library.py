@@ -33,10 +33,11 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_newest_first_and_unknown_formats_counted(folder):
+def test_newest_session_first_and_unknown_formats_counted(folder):
+    """By the time in the session: of the file only where it says none."""
     listed = Library([folder]).sources()
     name = folder.name
-    assert [f"{name}/deep/er/new.jsonl", f"{name}/middle.sse", f"{name}/old.jsonl"] == [source["path"] for source in listed["sources"]]  # fmt: skip
+    assert [f"{name}/deep/er/new.jsonl", f"{name}/old.jsonl", f"{name}/middle.sse"] == [source["path"] for source in listed["sources"]]  # fmt: skip
     assert (3, None, 2) == (listed["total"], listed["next"], listed["unknown"])
 
 
@@ -50,7 +51,7 @@ def test_newest_first_and_unknown_formats_counted(folder):
         ("opus-5-5", ["new.jsonl", "old.jsonl"]),
         ("middle", ["middle.sse"]),
         ("nothing like it", []),
-        ("", ["new.jsonl", "middle.sse", "old.jsonl"]),
+        ("", ["new.jsonl", "old.jsonl", "middle.sse"]),
     ],
 )
 def test_search_in_title_path_kind_and_model(folder, query, paths):
@@ -127,7 +128,12 @@ def test_files_that_come_and_go(folder):
     assert "swift" in titles(library.sources())[0]
     (folder / "another.jsonl").unlink()
     assert library.scan()
-    assert 3 == library.sources()["total"]
+    listed = library.sources()["sources"]
+    assert [False, False, False, True] == [source.get("is_deleted", False) for source in listed]
+    assert ("", "The file was deleted.") == (listed[3]["first"], listed[3]["problem"])
+    write(folder, "another.jsonl", session("The late swift"), 5_000)
+    assert library.scan()
+    assert not any(source.get("is_deleted") for source in library.sources()["sources"])
 
 
 def test_a_file_that_grows_does_not_change_the_list(folder):
@@ -171,7 +177,7 @@ def test_very_many_conversations_are_told_around_the_one_that_is_shown(tmp_path,
 def test_many_conversations_are_read_in_bounded_memory(tmp_path, monkeypatch):
     """Every one of 20 sessions of 500 kB is read; a few of them are held."""
     monkeypatch.setattr("innervoice.view.library._CONVERSATIONS", 2 << 20)
-    monkeypatch.setattr("innervoice.view.library._ROWS", 1 << 20)
+    monkeypatch.setattr("innervoice.view.library._TIMELINES", 1 << 20)
     for number in range(20):
         write(
             tmp_path, f"{number}.jsonl", session(f"{number} " + "word " * 100_000), 1_000 + number

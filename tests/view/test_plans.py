@@ -36,10 +36,16 @@ def test_thoughts_go_home_and_stay_elsewhere():
     abroad = plan_view(made, "openai/gpt-5.6")
     assert [(1, "thinking", "stays", "H2"), (3, "thinking", "stays", "H2")] == marked(made, abroad)
     mark = abroad["marks"]["3"][0]
-    assert "stays in the history" == mark["label"]
-    assert "is sent back unchanged" == plan_view(made, CLAUDE)["marks"]["3"][0]["label"]
+    assert "stays here" == mark["label"]
+    assert "goes unchanged" == plan_view(made, CLAUDE)["marks"]["3"][0]["label"]
     assert "it came from anthropic/claude-fable-5-2" == mark["why"]
-    assert ["thinking omitted"] == [problem["label"] for problem in mark["problems"]]
+    assert [] == mark["problems"]  # the plan fixes it, and nobody has to do anything
+    assert (
+        "GPT-5.6 would get everything but 2 thoughts, which are Claude's and stay here; the prompt cache starts anew."
+        == abroad["sentence"]
+    )
+    home = plan_view(made, CLAUDE)["sentence"]
+    assert "Claude Fable 5.2 would get everything; the prompt cache is used." == home
 
 
 def test_a_part_that_is_added_or_rewritten_is_marked():
@@ -59,6 +65,7 @@ def test_findings_of_lint_are_on_their_place():
     view = plan_view(made, CLAUDE)
 
     assert "result without call" == view["marks"]["3"][0]["problems"][0]["label"]
+    assert "1 problem needs you" in [item["label"] for item in view["summary"]]
     assert "which no earlier message contains" in view["error"]
 
 
@@ -87,7 +94,7 @@ def test_the_next_request_is_a_difference_to_the_last_one():
     view = plan_view(made, CLAUDE)
 
     assert (
-        "Compared with the request before turn 3, to anthropic/claude-fable-5-2, as it would be written now."
+        "Compared with the request before turn 4, to anthropic/claude-fable-5-2, as it would be written now."
         == view["compared"]
     )
     assert [] == lines(view, "removed")
@@ -212,7 +219,7 @@ def test_a_cache_that_is_partly_lost_names_the_turn():
     )
 
     assert "cache partly lost" == told["label"]
-    assert "up to turn 3" in told["why"]
+    assert "up to turn 4" in told["why"]
 
 
 def test_what_was_written_for_one_host_is_not_sent_to_another():

@@ -62,17 +62,17 @@ def test_an_edit_kills_what_is_behind_it_and_the_badge_says_where_it_is(talk):
     assert {"fits"} == {badge["state"] for number, badge in after.items() if number < second}
     # The block of the turn before does not cover its own turn: the edit is in that turn, or in the question.
     assert (
-        f"a message before it was edited. The edit is in one of the turns {second - 1} to {second}."
+        f"a message before it was edited. The edit is in one of the turns {second} to {second + 1}."
         in after[dead[0]]["why"]
     )
-    assert f"It is dead since the edit before turn {dead[0]}" in after[dead[1]]["why"]
+    assert f"It is dead since the edit before turn {dead[0] + 1}" in after[dead[1]]["why"]
 
 
 def test_an_edit_of_the_first_message_is_named_exactly(talk):
     made = edited(talk, 0, iv.user("How is Lyon?"))
 
     assert {"dead"} == set(states(made))
-    assert "The edit is in turn 0." in badges(made)[1]["why"]
+    assert "The edit is in turn 1." in badges(made)[1]["why"]
 
 
 def test_a_message_that_is_gone_is_told_by_the_number_of_parts(talk):

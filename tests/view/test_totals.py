@@ -113,7 +113,7 @@ def test_cache_hits_that_an_edit_lost_are_told_with_the_turn():
         took(9000, 1, cached=8000), took(9500, 1, cached=9000), took(9900, 1, cached=1000)
     )
 
-    assert "At turn 2 fewer tokens came from the prompt cache" in why(
+    assert "At turn 3 fewer tokens came from the prompt cache" in why(
         head_facts(made), "8,000 cached tokens lost"
     )
 

@@ -32,6 +32,7 @@ Examples:
   innervoice view ~/.claude/projects                     a folder: a list with search
   innervoice view session.jsonl --for openai/gpt-5.6     with the plan: what a request to this model would send
   innervoice view session.jsonl --export session.html    one file to share; also .md and .json
+  innervoice view one.jsonl two.jsonl --side-by-side     two runs of the same prompt, turn by turn
   curl -sN https://... | innervoice view -               a captured response
 
 The page is served on this machine only, at a URL with a token. Files are only read, never changed.
@@ -52,6 +53,9 @@ def known_folders() -> list[Path]:
         Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
         home / ".gemini" / "tmp",
         data / "opencode",
+        home / ".pi" / "agent" / "sessions",
+        Path(os.environ.get("COPILOT_HOME") or home / ".copilot") / "session-state",
+        home / ".cline" / "data" / "sessions",
         state_folder(os.environ) / LOG_FOLDER,
     ]
     return [folder for folder in folders if folder.is_dir()]
@@ -73,6 +77,11 @@ def known_folders() -> list[Path]:
 @click.option(
     "--export", "file", type=click.Path(), help="Write FILE.html, FILE.md or FILE.json, and exit."
 )
+@click.option(
+    "--side-by-side",
+    is_flag=True,
+    help="Show two files turn by turn; with --export, one HTML file of both.",
+)
 @click.option("--force", is_flag=True, help="Let --export replace an existing file.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
@@ -87,6 +96,7 @@ def command(
     target: str | None,
     show: str | None,
     file: str | None,
+    side_by_side: bool,
     force: bool,
     host: str,
     port: int | None,
@@ -100,10 +110,16 @@ def command(
         _check_target(target)
     _check_packages()
     library = _library_in(paths)
+    runs = _two_runs(library, paths) if side_by_side else None
+    if file is not None and runs is not None:
+        _export_runs(library, runs, file, show or "full", force=force)
+        return
     if file is not None:
         _export(library, file, cast("Policy", show or "full"), force=force)
         return
-    _serve(library, cast("Policy", show or "summary"), target, host, port, no_browser=no_browser)
+    place = f"#runs=1&a={runs[0]}&b={runs[1]}" if runs else ""
+    policy = cast("Policy", show or "summary")
+    _serve(library, policy, target, host, port, no_browser=no_browser, place=place)
 
 
 def _check_packages() -> None:
@@ -133,7 +149,7 @@ def _library_in(paths: tuple[str, ...]) -> Library:
         files = known_folders()
         if not files:
             raise FileError(
-                "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI or opencode in this home."
+                "Name a file or a folder: there are no sessions of Claude Code, Codex, Gemini CLI, opencode, pi, Copilot CLI or Cline in this home."
             )
         click.echo(f"Looking at {_joined(files)}.", err=True)
     for path in files:
@@ -181,6 +197,30 @@ def _formats() -> str:
     return f"It knows {', '.join(names)}."
 
 
+def _two_runs(library: Library, paths: tuple[str, ...]) -> tuple[str, str]:
+    """The main conversations of the two files, in the order in which they were named."""
+    listed = library.sources(limit=3)
+    if listed["total"] != 2 or not all(source["first"] for source in listed["sources"]):
+        raise FileError(
+            f"--side-by-side takes two files that can be opened, and there are {listed['total']:,}."
+        )
+    names = [Path(path).name for path in paths]
+    places = {name: number for number, name in reversed(list(enumerate(names)))}
+    first, second = sorted(listed["sources"], key=lambda source: places.get(source["path"], 0))
+    return library.canonical_id(first["first"]), library.canonical_id(second["first"])
+
+
+def _export_runs(
+    library: Library, runs: tuple[str, str], file: str, show: str, *, force: bool
+) -> None:
+    from innervoice.view.runs import export_runs
+
+    if not file.lower().endswith((".html", ".htm")):
+        raise click.UsageError("--side-by-side writes a file that ends with .html")
+    write_file(file, export_runs(library, runs, show).data, force=force)
+    click.echo(f"Wrote {file}.", err=True)
+
+
 def _export(library: Library, file: str, show: Policy, *, force: bool) -> None:
     from innervoice.view.export import export_of, form_of
 
@@ -223,13 +263,14 @@ def _serve(
     port: int | None,
     *,
     no_browser: bool,
+    place: str = "",
 ) -> None:
     from innervoice.view.guard import Settings
     from innervoice.view.server import first_address, guarded, run
 
     listening = _listening(host, port)
     settings = guarded(Settings(policy=show, target=target), host)
-    address = first_address(listening, settings)
+    address = first_address(listening, settings, place)
     listening.listen()  # whoever is fast waits instead of being refused
     click.echo(address)
     if not settings.only_loopback:

@@ -24,6 +24,7 @@ from innervoice.catalog.lookup import family_of
 from innervoice.decoding import read_answer
 from innervoice.errors import DecodeError
 from innervoice.planning.turns import UNANSWERED
+from innervoice.sources.branches import abandoned_turns
 from innervoice.sources.conversation import (
     Conversation,
     Mark,
@@ -39,18 +40,18 @@ from innervoice.sources.reader import (
     Reader,
     broken_line,
     first_dicts,
+    folder_name,
     members_at,
 )
 from innervoice.sources.transcripts import (
     IN_PIECES,
     MAIN,
     LinePosition,
-    SessionFile,
     SessionFormat,
     SessionIndex,
     SessionTurn,
     ThreadPosition,
-    session_in,
+    entries_in,
     with_author,
 )
 from innervoice.wire.anthropic import DIALECT as MESSAGES
@@ -67,6 +68,11 @@ _HEAD = (
     "type", "uuid", "parentUuid", "isSidechain", "agentId", "isMeta", "isCompactSummary", "timestamp", "cwd", "gitBranch", "leafUuid",
     *_TITLES.values(),
 )  # fmt: skip
+_READ = (
+    "type", "uuid", "parentUuid", "logicalParentUuid", "isSidechain", "agentId", "isMeta", "isCompactSummary", "isApiErrorMessage",
+    "timestamp", "error", "message",
+)  # fmt: skip
+"""What is read of a line; the rest repeats results, and may be larger than the message."""
 _BEGINNING = 65_536
 _PARENTS = ("parentUuid", "logicalParentUuid")
 _ENVELOPE = {
@@ -170,8 +176,8 @@ def _paired(part: Part) -> Part:
 
 def _open(data: Data) -> Opened:
     index = SessionIndex(data)
-    title = _indexed(data, index)
-    entries = index.entries(title)
+    title, project = _indexed(data, index)
+    entries = index.entries(title, project)
     agents = _agents(data.path) if data.path else {}
     agent_entries = list(_agent_entries(agents))
     sources = {entry.id: Data(agents[entry.id]) for entry in agent_entries}
@@ -191,8 +197,8 @@ def _open(data: Data) -> Opened:
     return Opened(entries, read, index.troubles, (IN_PIECES,) if index.is_cut else ())
 
 
-def _indexed(data: Data, index: SessionIndex) -> str:
-    """Fills the index; returns the title of the session: its name or the first words of the user, and the folder and branch."""
+def _indexed(data: Data, index: SessionIndex) -> tuple[str, str | None]:
+    """Fills the index; returns the title of the session (its name or the first words of the user, and the folder and branch), and the folder."""
     names: dict[str, str] = {}
     chains: dict[Any, str] = {}
     uuids: set[Any] = set()
@@ -220,7 +226,8 @@ def _indexed(data: Data, index: SessionIndex) -> str:
     # A summary may belong to another session.
     own_titles = [name for name in _TITLES if name in names and leaves[name] in (None, *uuids)]
     called = names[own_titles[0]] if own_titles else index.title
-    return f"{called} ({place})" if called and place else called
+    project = place.partition(", ")[0] or None
+    return (f"{called} ({place})" if called and place else called), project
 
 
 def _add(index: SessionIndex, thread: str, head: dict[str, Any], message: dict[str, Any]) -> None:
@@ -250,7 +257,7 @@ def _users_message(message: dict[str, Any]) -> tuple[Message, ...]:
 
 def _place(head: dict[str, Any]) -> str:
     """The folder and the branch, in short."""
-    folder = (as_text(head.get("cwd")) or "").rstrip("/\\").replace("\\", "/").rpartition("/")[2]
+    folder = folder_name(head.get("cwd"))
     return ", ".join(filter(None, (folder, as_text(head.get("gitBranch")))))
 
 
@@ -259,10 +266,9 @@ def _place(head: dict[str, Any]) -> str:
 
 def _read(data: Data, index: SessionIndex, entry_id: str) -> Conversation:
     position = index.positions[entry_id]
-    session = session_in(data.piece(position.start, position.end), SESSION)
-    thread = next((thread for thread in session.threads if thread.name == position.name), None)
-    turns: list[SessionTurn] = thread.turns if thread else []
-    return Conversation(id=entry_id, turns=_turns_of(turns, session, position))
+    entries = entries_in(data, position.start, position.end, *_READ)
+    turns = _threads(entries).get(position.name, [])
+    return Conversation(id=entry_id, turns=_turns_of(turns, entries, position))
 
 
 def _from_agent(data: Data) -> Conversation:
@@ -418,11 +424,10 @@ _INTERRUPTED = "[Request interrupted by user"
 
 
 def _turns_of(
-    turns: list[SessionTurn], session: SessionFile, position: ThreadPosition
+    turns: list[SessionTurn], entries: list[dict[str, Any]], position: ThreadPosition
 ) -> tuple[Turn, ...]:
     """The turns of a thread, with the errors that were shown between them."""
-    entries = [as_dict(line.entry) for line in session.lines]
-    abandoned = _abandoned(turns, entries) if not position.name else set()
+    abandoned = abandoned_turns(turns, entries, _PARENTS) if not position.name else set()
     has_reasons = any(
         as_dict(entry.get("message")).get("stop_reason") is not None for entry in entries
     )
@@ -537,64 +542,3 @@ def _errors(entries: list[dict[str, Any]], position: ThreadPosition) -> list[tup
         )  # fmt: skip
         errors.append((number, turn))
     return errors
-
-
-# ---- branches ---------------------------------------------------------------------------------------------
-
-
-def _abandoned(turns: list[SessionTurn], entries: list[dict[str, Any]]) -> set[int]:
-    """The first lines of the turns that the user abandoned by going back to an earlier one.
-
-    The conversation is the chain from the last line up its parents. Results of parallel calls hang on the line of their
-    call, outside the chain, but belong to it.
-    """
-    lines = {
-        uuid: number
-        for number, entry in enumerate(entries)
-        if (uuid := as_text(entry.get("uuid"))) and not entry.get("isSidechain")
-    }
-    if not lines:
-        return set()
-    active = set(_ancestors(max(lines.values()), entries, lines))
-    root = _root(active, entries)
-    calls = {
-        part.id
-        for turn in turns
-        if not active.isdisjoint(turn.lines)
-        for part in turn.message.parts
-        if isinstance(part, ToolCall)
-    }
-    abandoned: set[int] = set()
-    for turn in turns:
-        parts = turn.message.parts
-        if not active.isdisjoint(turn.lines) or (
-            parts and all(isinstance(part, ToolResult) and part.call_id in calls for part in parts)
-        ):
-            continue
-        chain = _ancestors(turn.lines[0], entries, lines)
-        is_fork = not active.isdisjoint(chain)
-        if is_fork or (root and _root(set(chain), entries)):
-            abandoned.add(turn.lines[0])
-    return abandoned
-
-
-def _ancestors(line: int, entries: list[dict[str, Any]], lines: dict[str, int]) -> list[int]:
-    """A line and those above it, up to the first; a damaged file may contain a cycle."""
-    chain = [line]
-    seen = {line}
-    while True:
-        parents = [lines.get(as_text(entries[line].get(name)) or "") for name in _PARENTS]
-        above = next((parent for parent in parents if parent is not None), None)
-        if above is None or above in seen:
-            return chain
-        line = above
-        seen.add(line)
-        chain.append(line)
-
-
-def _root(chain: set[int], entries: list[dict[str, Any]]) -> bool:
-    """Whether a chain leads up to a line without a parent."""
-    return any(
-        "parentUuid" in entries[line] and all(entries[line].get(name) is None for name in _PARENTS)
-        for line in chain
-    )

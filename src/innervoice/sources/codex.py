@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
-from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque, Part, Text, ToolCall, ToolResult
@@ -29,6 +28,7 @@ from innervoice.sources.conversation import (
     title_of,
     with_title,
 )
+from innervoice.sources.injected import is_injected
 from innervoice.sources.reader import (
     Data,
     Entry,
@@ -36,6 +36,7 @@ from innervoice.sources.reader import (
     Reader,
     broken_line,
     first_dicts,
+    folder_name,
     members_at,
 )
 from innervoice.sources.transcripts import (
@@ -45,7 +46,7 @@ from innervoice.sources.transcripts import (
     SessionIndex,
     SessionTurn,
     ThreadPosition,
-    session_in,
+    entries_in,
     with_author,
 )
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
@@ -56,11 +57,6 @@ from innervoice.wire.serve import setting_of
 __all__ = ["READER", "SESSION"]
 
 _KINDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
-_INJECTED = (
-    "<environment_context>", "<user_instructions>", "<permissions", "<collaboration_mode>", "<turn_aborted>", "<user_shell_command>",
-    "<skills", "# AGENTS.md instructions",
-)  # fmt: skip
-"""The beginnings of messages that Codex writes in the user's name."""
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 """Items that contain a result: of a function, and of a tool that takes text."""
 _UNSENT = {"ghost_snapshot"}
@@ -146,7 +142,7 @@ class _Settings:
             self.provider = host.id if host else None
             instructions = payload.get("base_instructions") or payload.get("instructions")
             self._system = as_text(as_dict(instructions).get("text")) or as_text(instructions)
-            folder = (as_text(payload.get("cwd")) or "").rstrip("/").rpartition("/")[2]
+            folder = folder_name(payload.get("cwd"))
             branch = as_text(as_dict(payload.get("git")).get("branch"))
             self.place = ", ".join(filter(None, (folder, branch)))
         elif kind == "turn_context":
@@ -156,14 +152,14 @@ class _Settings:
                 name: word for name, word in setting.items() if isinstance(word, str)
             }
 
-    def lines(self) -> list[bytes]:
+    def lines(self) -> list[dict[str, Any]]:
         """Lines with the model and the settings from here on, for a piece of a file that begins after the original ones."""
         lines: list[dict[str, Any]] = []
         if self.provider:
             lines.append({"type": "session_meta", "payload": {"model_provider": self.provider}})
         if self.model:
             lines.append({"type": "turn_context", "payload": {"model": self.model}})
-        return [dump_json(line) + b"\n" for line in lines]
+        return lines
 
     def request(self) -> Request | None:
         """The settings of the last request."""
@@ -181,14 +177,15 @@ class _Settings:
 def _open(data: Data) -> Opened:
     index = SessionIndex(data)
     befores = _indexed(data, index)
-    entries = index.entries()
+    project = next((one.place.partition(", ")[0] for one in befores.values() if one.place), None)
+    entries = index.entries(project=project)
     if not entries:
         raise DecodeError("the Codex session has no items")
 
     def read(entry: Entry) -> Conversation:
         position = index.positions[entry.id]
         before = copy(befores.get(position.start, _Settings()))
-        read = _read(data.piece(position.start, position.end), position, before)
+        read = _read(entries_in(data, position.start, position.end), position, before)
         title = read.title or entry.title
         return with_title(
             read.replace(id=entry.id, title=title if not index.is_cut else entry.title)
@@ -198,9 +195,9 @@ def _open(data: Data) -> Opened:
 
 
 def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
-    """Fills the index; returns the settings at the beginning of each piece."""
+    """Fills the index; returns the settings at the beginning of each piece, and at -1 those at the end."""
     settings = _Settings()
-    befores: dict[int, _Settings] = {}
+    befores: dict[int, _Settings] = {-1: settings}
     for number, (start, line) in enumerate(data.lines(), 1):
         if not (text := line.strip()):
             continue
@@ -230,18 +227,19 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
 
 def _is_injected(messages: Sequence[Message]) -> bool:
     texts = [part.text for message in messages for part in message.parts if isinstance(part, Text)]
-    return bool(texts) and all(text.lstrip().startswith(_INJECTED) for text in texts)
+    return bool(texts) and all(map(is_injected, texts))
 
 
 # ---- reading --------------------------------------------------------------------------------------------
 
 
-def _read(content: bytes, position: ThreadPosition, settings: _Settings) -> Conversation:
+def _read(
+    items: list[dict[str, Any]], position: ThreadPosition, settings: _Settings
+) -> Conversation:
     head = settings.lines()
     first_line = position.line - len(head)
-    session = session_in(b"".join(head) + content, SESSION)
-    entries = [as_dict(line.entry) for line in session.lines]
-    turns = session.threads[0].turns
+    entries = [*head, *items]
+    turns = _threads(entries).get("", [])
     counts = _counts(turns, entries)
     numbered: list[tuple[int, Turn]] = []
     models: dict[int, tuple[str | None, str | None]] = {}

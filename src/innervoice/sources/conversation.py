@@ -14,12 +14,24 @@ from innervoice.canon.parts import Text
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
+from innervoice.sources.injected import is_injected
 
-__all__ = ["Conversation", "Mark", "Turn", "answer_turn", "seconds_of", "title_of", "with_title"]
+__all__ = [
+    "UNSENT",
+    "Conversation",
+    "Mark",
+    "Turn",
+    "answer_turn",
+    "seconds_of",
+    "title_of",
+    "with_title",
+]
 
-Mark: TypeAlias = Literal["compaction", "abandoned", "api_error", "injected"]
-"""How a program marks a turn: it replaces everything before, the user abandoned it by going back, it is an error that was shown and never sent,
-or the program and not the user wrote it."""
+Mark: TypeAlias = Literal["compaction", "abandoned", "repeated", "api_error", "injected"]
+"""How a program marks a turn: it replaces everything before, the user abandoned it by going back, the same request was sent again and this answer was
+not used, it is an error that was shown and never sent, or the program and not the user wrote it."""
+UNSENT: frozenset[Mark] = frozenset({"abandoned", "repeated", "api_error"})
+"""The marks of turns that no later request contains."""
 
 
 class Turn(Value, frozen=True, kw_only=True):
@@ -57,7 +69,7 @@ class Conversation(Value, frozen=True, kw_only=True):
         """The turns that the next request would contain: those since the last compaction, without errors and abandoned ones."""
         starts = [number for number, turn in enumerate(self.turns) if "compaction" in turn.marks]
         turns = self.turns[starts[-1] :] if starts else self.turns
-        return tuple(turn for turn in turns if not {"abandoned", "api_error"} & {*turn.marks})
+        return tuple(turn for turn in turns if not UNSENT & {*turn.marks})
 
     @property
     def messages(self) -> tuple[Message, ...]:
@@ -80,10 +92,15 @@ def answer_turn(answer: Response, **facts: Any) -> Turn:
 
 def title_of(messages: Iterable[Message]) -> str:
     """The first words of the user."""
+    first = ""
     for message in messages:
-        if message.role == "user" and (line := " ".join(_words(message).split())):
-            return line if len(line) <= _TITLE else line[: _TITLE - 3] + "..."
-    return ""
+        if message.role != "user" or not (line := " ".join(_words(message).split())):
+            continue
+        title = line if len(line) <= _TITLE else line[: _TITLE - 3] + "..."
+        if not is_injected(line):
+            return title
+        first = first or title
+    return first
 
 
 def with_title(conversation: Conversation) -> Conversation:
@@ -95,7 +112,9 @@ def with_title(conversation: Conversation) -> Conversation:
 
 
 def _words(message: Message) -> str:
-    return " ".join(part.text for part in message.parts if isinstance(part, Text))[: 20 * _TITLE]
+    texts = [part.text for part in message.parts if isinstance(part, Text)]
+    own = [text for text in texts if not is_injected(text)]
+    return " ".join(own or texts)[: 20 * _TITLE]
 
 
 def seconds_of(value: Any) -> float | None:

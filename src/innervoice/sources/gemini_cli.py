@@ -204,7 +204,15 @@ def _entry(data: Data, session: _Session) -> Entry | None:
     models = (as_text(message.get("model")) for message in messages)
     parent = data.path.parent.name if data.path and session.head.get("kind") == "subagent" else None
     at = seconds_of(session.head.get("startTime"))
-    return Entry(name, title, parent=parent, at=at, model=next(filter(None, models), None))
+    model = next(filter(None, models), None)
+    return Entry(name, title, parent=parent, at=at, model=model, project=_project(data.path))
+
+
+def _project(path: Path | None) -> str | None:
+    """The name of the project in `tmp/PROJECT/chats/FILE`; older versions have a hash there."""
+    folder = path.parent if path else None
+    name = folder.parent.name if folder and folder.name == "chats" else ""
+    return name if name and len(name) < 64 else None
 
 
 def _companions(path: Path) -> list[Path]:

@@ -13,14 +13,19 @@ from innervoice.sources import (
     batch_file,
     captured,
     claude_code,
+    cline,
     codex,
+    copilot_cli,
     gateway_lines,
     gemini_cli,
     har,
     inspect_log,
+    langfuse,
+    langsmith,
     litellm_log,
     opencode,
     otel,
+    pi,
     request_log,
     stored,
 )
@@ -42,6 +47,7 @@ __all__ = [
     "READERS",
     "FoundPaths",
     "Source",
+    "open_beginning",
     "open_source",
     "open_tenant_log",
     "paths_in",
@@ -55,6 +61,11 @@ READERS: tuple[Reader, ...] = (
     opencode.READER,
     inspect_log.READER,
     gemini_cli.READER,
+    pi.READER,
+    copilot_cli.READER,
+    cline.READER,
+    langfuse.READER,
+    langsmith.READER,
     codex.READER,
     claude_code.READER,
     otel.READER,
@@ -156,6 +167,24 @@ def open_source(source: Path | str | bytes, hints: Hints = NO_HINTS) -> Source:
     )
 
 
+def open_beginning(path: Path, size: int, reader: Reader | None = None) -> Source:
+    """Opens a file as if it ended at the last whole line of its first bytes; raises as `open_source` does, also where a format needs the end.
+
+    `reader` is its format, if that is known.
+    """
+    beginning = Data(path).piece(0, size)
+    if len(beginning) == size:
+        beginning = beginning[: beginning.rfind(b"\n") + 1]
+    data = Data(path, content=beginning)
+    reader = reader or _reader_of(data, beginning[:_BEGINNING])
+    if reader is None or not beginning:
+        raise DecodeError("expected a format that can be read line by line")
+    try:
+        return Source(reader, data, reader.open(data))
+    except RecursionError:
+        raise DecodeError(_TOO_DEEP) from None
+
+
 def open_tenant_log(path: Path, tenant: str) -> Source:
     """Opens a request log with the requests of one tenant alone; raises `DecodeError` for any other format, which does not know tenants."""
     reader, data = request_log.READER, request_log.TenantData(path, tenant)
@@ -231,7 +260,20 @@ def _kind_of_text(text: bytes) -> str:
 # ---- Folders -> the files in them that a reader recognizes, in sorted order, each session once.
 
 
-_HIDDEN = frozenset({".claude", ".codex", ".gemini", ".opencode", ".qwen", ".local", ".innervoice"})
+_HIDDEN = frozenset(
+    {
+        ".claude",
+        ".codex",
+        ".gemini",
+        ".opencode",
+        ".qwen",
+        ".pi",
+        ".copilot",
+        ".cline",
+        ".local",
+        ".innervoice",
+    }
+)
 """Hidden folders in which programs keep sessions; others are not searched."""
 
 
@@ -281,7 +323,7 @@ class FoundPaths(Iterator[Path]):
                         folders.append(path)
                 elif entry.is_file() and not entry.name.startswith("."):
                     files.append(path)
-            except OSError as error:
+            except (OSError, RuntimeError) as error:  # links in a circle are one or the other
                 self._add_trouble(path, error)
         yield from self._recognized(files)
         for path in folders:
@@ -314,5 +356,6 @@ class FoundPaths(Iterator[Path]):
         self._seen.add(real)
         return is_new
 
-    def _add_trouble(self, path: Path, error: OSError) -> None:
-        self.troubles.append(Trouble(None, f"{path}: cannot be read: {error.strerror or error}"))
+    def _add_trouble(self, path: Path, error: OSError | RuntimeError) -> None:
+        why = getattr(error, "strerror", None) or "its links lead in a circle"
+        self.troubles.append(Trouble(None, f"{path}: cannot be read: {why}"))

@@ -335,16 +335,20 @@ class Thread:
         """Adds the next request."""
         call = call_of(span)
         self.request = _request(span, call) or self.request
+        self.add_call(call.asked, _answer(span, call))
+
+    def add_call(self, messages: list[Message], answer: Turn) -> None:
+        """Adds the messages of the next request, and its answer."""
         before = [self._turns[number].message for number in self._active]
-        same = sum(1 for _ in takewhile(bool, map(is_same_message, before, call.asked)))
-        if call.asked and (same or not self._is_stored):
+        same = sum(1 for _ in takewhile(bool, map(is_same_message, before, messages)))
+        if messages and (same or not self._is_stored):
             for number in self._active[same:]:
                 turn = self._turns[number]
                 self._turns[number] = turn.replace(marks=(*turn.marks, "abandoned"))
             del self._active[same:]
-        for message in call.asked[same:]:
-            self._put(Turn(message=message, line=span.line))
-        self._put(_answer(span, call))
+        for message in messages[same:]:
+            self._put(Turn(message=message, line=answer.line))
+        self._put(answer)
 
     def turns(self, results: dict[str, ToolResult]) -> tuple[Turn, ...]:
         """All turns; calls at the end whose results no request repeats get those of the tool spans."""

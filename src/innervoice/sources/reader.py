@@ -30,6 +30,7 @@ __all__ = [
     "broken_line",
     "first_dicts",
     "first_values",
+    "folder_name",
     "is_json_lines",
     "json_lines",
     "members_at",
@@ -124,6 +125,16 @@ class Entry(NamedTuple):
     parent: str | None = None
     at: float | None = None
     model: str | None = None
+    project: str | None = None
+    """The folder that an agent worked in."""
+    helper: str | None = None
+    """What a program asked for itself with it, such as a title, in a few words; None for a conversation of the user."""
+
+
+def folder_name(path: Any) -> str | None:
+    """The last name in the path of a folder, of any system; None if there is none."""
+    text = path if isinstance(path, str) else ""
+    return text.rstrip("/\\").replace("\\", "/").rpartition("/")[2] or None
 
 
 class Opened(NamedTuple):

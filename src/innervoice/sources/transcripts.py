@@ -13,7 +13,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, ToolCall
 from innervoice.errors import DecodeError
-from innervoice.sources.reader import Data, Trouble
+from innervoice.sources.reader import Data, Trouble, members_at
 from innervoice.sources.reader import Entry as SourceEntry
 from innervoice.wire.json_access import as_dict
 
@@ -28,6 +28,7 @@ __all__ = [
     "SessionThread",
     "SessionTurn",
     "ThreadPosition",
+    "entries_in",
     "session_in",
     "with_author",
 ]
@@ -137,6 +138,22 @@ def session_in(data: bytes, *formats: SessionFormat) -> SessionFile:
     )
 
 
+def entries_in(data: Data, start: int, end: int | None, *members: str) -> list[Entry]:
+    """The objects of the lines of a piece, with these members alone (all without names); {} for a line that is not an object.
+
+    The lines themselves are not kept: for reading, unlike for a repair, a large file needs them no longer.
+    """
+    entries: list[Entry] = []
+    for position, line in data.lines(start):
+        if end is not None and position >= end:
+            break
+        try:
+            entries.append(as_dict(members_at(line, *members) if members else load_json(line)))
+        except ValueError:
+            entries.append({})
+    return entries
+
+
 def _line(raw: bytes) -> Line:
     text = raw.rstrip(b"\r\n")
     try:
@@ -157,7 +174,7 @@ def with_author(part: Part, provider: str | None, model: str | None) -> Part:
 
 
 MAIN = "main"
-LARGE = 32 << 20
+LARGE = 56 << 20
 """The size in bytes from which a file is shown in pieces: once read, it takes several times as much memory."""
 _PIECE = 4 << 20
 IN_PIECES = "The file is large and shown in pieces, each of which begins with a user turn; what spans two pieces, such as an abandoned branch, is not detected."
@@ -224,7 +241,7 @@ class SessionIndex:
         """Whether the file is shown in pieces."""
         return len(self._pieces) > 1
 
-    def entries(self, title: str = "") -> list[SourceEntry]:
+    def entries(self, title: str = "", project: str | None = None) -> list[SourceEntry]:
         """The entries, the main conversation of each piece before its subagents; `title` is the program's title of the session."""
         entries: list[SourceEntry] = []
         total = len(self._pieces)
@@ -248,6 +265,7 @@ class SessionIndex:
                         end=end,
                         line=piece.line,
                         parent=None if name == first else MAIN + tail,
+                        project=project,
                     )
                 )
         return entries

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from importlib.metadata import version
 from time import monotonic, time
@@ -23,13 +25,25 @@ from innervoice.show.policy import counted
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
 from innervoice.view.comparing import request_diff, turn_diff
-from innervoice.view.export import PAGE, USAGE_PAGE, asset, export_file, media_type
+from innervoice.view.export import PAGE, RUNS_PAGE, USAGE_PAGE, asset, export_file, media_type
 from innervoice.view.guard import Guard, Settings
 from innervoice.view.library import Library, NotInLibraryError
+from innervoice.view.listing import Filters
 from innervoice.view.live import Live, Threads
 from innervoice.view.plans import plan_view
-from innervoice.view.row_types import About, DiffView, Hit, PlanView, Row, Rows, SearchResult, Whole
+from innervoice.view.row_types import (
+    About,
+    DiffView,
+    Hit,
+    PlanView,
+    Row,
+    Rows,
+    SearchResult,
+    Whole,
+    turn_name,
+)
 from innervoice.view.rows import whole_text
+from innervoice.view.runs import RunsView, export_runs, runs_view
 from innervoice.view.searching import hits_in
 from innervoice.view.usage import UsageIndex
 from innervoice.view.usage_tables import MetricTotals, UsageView, query_of, usage_csv, usage_view
@@ -55,6 +69,7 @@ def create_app(
     threads = Threads()
     live = Live(library, threads)
     pages = _Pages(library, settings, live, threads)
+    runs = _RunPages(library, threads)
     usage = _UsagePages(library, threads, metrics)
     routes: dict[str, Endpoint] = {
         "/": pages.page,
@@ -62,12 +77,16 @@ def create_app(
         "/api/about": pages.about,
         "/api/sources": pages.sources,
         "/api/c/{id}": pages.rows,
+        "/api/outline/{id}": pages.outline,
         "/api/part/{id}/{n:int}": pages.part,
         "/api/plan/{id}": pages.plan,
         "/api/diff": pages.diff,
         "/api/search": pages.search,
         "/api/live": pages.live,
         "/api/export/{id}": pages.export,
+        "/runs": runs.page,
+        "/api/runs": runs.runs,
+        "/api/runs/export": runs.export,
         "/usage": usage.page,
         "/api/usage": usage.usage,
         "/api/usage.csv": usage.csv,
@@ -120,17 +139,30 @@ class _Pages:
         query = request.query_params
         start = _number(query.get("from"), 0)
         words = query.get("q", "")
+        filters = Filters(
+            model=query.get("model", "")[:200],
+            cost=_amount(query.get("cost")),
+            lost=bool(query.get("lost")),
+        )
         return _json(
             await self._threads.run(
-                "list", lambda: self._library.sources(words, start, _MOST_SOURCES)
+                "list", lambda: self._library.sources(words, start, _MOST_SOURCES, filters)
             )
         )
 
     async def rows(self, request: Request) -> Response:
         start = _number(request.query_params.get("from"), 0)
         end = _number(request.query_params.get("to"), start + _MOST_ROWS)
-        answer = await self._live.snapshot(request.path_params["id"])
-        rows = _page(answer.rows, start, min(end, start + _MOST_ROWS))
+        end = min(end, start + _MOST_ROWS)
+        id_ = request.path_params["id"]
+        if request.query_params.get("early"):
+            early = await self._threads.run("list", lambda: self._library.early_rows(id_, end))
+            if early is not None:
+                head, rows = early
+                total = len(rows)
+                return _json(Rows(head=head, rows=rows, total=total, next=None, is_early=True))
+        answer = await self._live.snapshot(id_)
+        rows = await self._threads.run("read", lambda: _page(answer.rows[start:end]))
         following = start + len(rows)
         return _json(
             Rows(
@@ -141,6 +173,10 @@ class _Pages:
                 event=answer.event,
             )
         )
+
+    async def outline(self, request: Request) -> Response:
+        id_ = request.path_params["id"]
+        return _json(await self._threads.run("read", lambda: self._library.outline(id_)))
 
     async def part(self, request: Request) -> Response:
         id_, n = request.path_params["id"], request.path_params["n"]
@@ -177,7 +213,7 @@ class _Pages:
             sides = self._library.conversation(first), self._library.conversation(second)
             for side, turn in zip(sides, (first_turn, second_turn), strict=True):
                 if turn >= len(side.turns):
-                    raise NotInLibraryError(f"There is no turn {turn} in this conversation.")
+                    raise NotInLibraryError(f"There is no {turn_name(turn)} in this conversation.")
             return compare(sides[0], first_turn, sides[1], second_turn)
 
         return _json(await self._threads.run("read", diff))
@@ -208,6 +244,32 @@ class _Pages:
             query.get("show", "full"),
         )
         file = await self._threads.run("read", lambda: export_file(self._library, id_, form, show))
+        headers = {"content-disposition": f'attachment; filename="{file.name}"'}
+        return Response(file.data, media_type=file.media_type, headers=headers)
+
+
+class _RunPages:
+    """The page with two runs side by side, its data, and a file of it."""
+
+    def __init__(self, library: Library, threads: Threads) -> None:
+        self._library = library
+        self._threads = threads
+
+    async def page(self, _: Request) -> Response:
+        return _file(RUNS_PAGE)
+
+    async def runs(self, request: Request) -> Response:
+        ids = _two(request)
+
+        def view() -> RunsView:
+            left, right = (self._library.conversation(id_) for id_ in ids)
+            return runs_view(ids, (left, right))
+
+        return _json(await self._threads.run("read", view))
+
+    async def export(self, request: Request) -> Response:
+        ids, show = _two(request), request.query_params.get("show", "full")
+        file = await self._threads.run("read", lambda: export_runs(self._library, ids, show))
         headers = {"content-disposition": f'attachment; filename="{file.name}"'}
         return Response(file.data, media_type=file.media_type, headers=headers)
 
@@ -251,10 +313,18 @@ class _UsagePages:
         return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
 
 
-def _page(rows: list[Row], start: int, end: int) -> list[Row]:
+def _two(request: Request) -> tuple[str, str]:
+    first, second = request.query_params.get("a"), request.query_params.get("b")
+    if not first or not second:
+        raise HTTPException(400, "Expected a=ID and b=ID, the two conversations.")
+    return first, second
+
+
+def _page(rows: list[Row]) -> list[Row]:
+    """As many of the rows as fit into one response."""
     page: list[Row] = []
     text = 0
-    for row in rows[start:end]:
+    for row in rows:
         text += len(row["text"]) + len(row.get("image", ""))
         if page and text > _MOST_TEXT:
             break
@@ -280,6 +350,14 @@ def _number(text: str | None, default: int) -> int:
     if not text.isdecimal() or len(text) > 12:
         raise HTTPException(400, f"Expected a number, not {one_line(text, 40)!r}.")
     return int(text)
+
+
+def _amount(text: str | None) -> Decimal | None:
+    if not text:
+        return None
+    if not re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", text):
+        raise HTTPException(400, f"Expected an amount of dollars, not {one_line(text, 40)!r}.")
+    return Decimal(text)
 
 
 def _turn(text: str) -> tuple[str, int]:

@@ -15,7 +15,7 @@ from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Turn
 from innervoice.view.part_view import part_text
 from innervoice.view.plans import diff_lines, encoded_lines, trouble
-from innervoice.view.row_types import DiffView, Fact, fact
+from innervoice.view.row_types import DiffView, Fact, fact, turn_name
 from innervoice.view.seals import Seals
 from innervoice.view.sending import Sent, model_of, request_for, sent_before
 from innervoice.view.totals import STATUS_WORDS
@@ -67,14 +67,14 @@ def request_diff(
 def _turn(conversation: Conversation, number: int) -> Turn:
     if not 0 <= number < len(conversation.turns):
         raise UsageError(
-            f"there is no turn {number} in this conversation, which has {len(conversation.turns)}"
+            f"there is no {turn_name(number)} in this conversation, which has {len(conversation.turns)}"
         )
     return conversation.turns[number]
 
 
 def _name(conversation: Conversation, number: int) -> str:
     title = f" of {conversation.title}" if conversation.title else ""
-    return fact(f"turn {number} ({conversation.turns[number].message.role}){title}")["label"]
+    return fact(f"{turn_name(number)} ({conversation.turns[number].message.role}){title}")["label"]
 
 
 def _part_lines(turn: Turn) -> Iterator[str]:
@@ -198,7 +198,7 @@ def _about_plans(one: Plan, other: Plan, sent: Sent) -> Iterator[Fact]:
         yield fact("continues", why, "good")
         return
     turn = sent.numbers[effect.message] if effect.message < len(sent.numbers) else None
-    place = f"turn {turn}" if turn is not None else "its end"
+    place = turn_name(turn) if turn is not None else "its end"
     yield fact(f"first difference at {place}", f"{effect.why}.", "warn")
     if len(one.messages) == len(other.messages):
         words = difference(one.prefix, other.prefix)

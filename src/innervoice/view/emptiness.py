@@ -116,10 +116,14 @@ def _uncarried(tokens: int, row: ModelRow | None, setting: _Asked) -> Empty:
     if word is None:
         return _empty("summarised", f"{count_text}, and this API never sends any of it.")
     if setting.is_known and form is None:
-        why = f'{count_text}; this API shows them only if it is asked to (show="{word}"), and the request did not ask.'
+        why = f"{count_text}; this API shows {_shown(word)} only to a client that asks for it, and this one did not."
         return _empty("never asked", why)
-    why = f'{count_text}, and this API sends none of it unless it is asked to (show="{word}").'
+    why = f"{count_text}, and this API shows {_shown(word)} only to a client that asks for it."
     return _empty("summarised", why)
+
+
+def _shown(word: str) -> str:
+    return "a summary of them" if word == "summary" else "them"
 
 
 _REDACTED = "The provider encrypted this reasoning for safety; only the provider can read it, and it is sent back unchanged."
@@ -148,7 +152,7 @@ def _sealed(part: Thinking, setting: _Asked) -> Empty:
         why = f"{sentence}; the request did not ask for its text."
     else:
         why = f"{sentence}; no text came with it."
-    why += ' Ask with show="summary" to read more of what the model thinks.'
+    why += " A client that asks for a summary gets one."
     return _empty("sealed only", why)
 
 

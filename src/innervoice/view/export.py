@@ -25,12 +25,15 @@ from innervoice.show import render_markdown
 from innervoice.show.forms import literal
 from innervoice.show.policy import Policy, check_policy, thought_about
 from innervoice.sources.conversation import Turn
+from innervoice.view.call_forms import call_blocks
 from innervoice.view.library import Library
+from innervoice.view.markdown import blocks_of
 from innervoice.view.row_types import About, Fact, Head, Row, Rows
 from innervoice.view.rows import whole_text
 
 __all__ = [
     "PAGE",
+    "RUNS_PAGE",
     "USAGE_PAGE",
     "ExportedFile",
     "Form",
@@ -50,7 +53,9 @@ __all__ = [
     "page_with",
     "parts_for_file",
     "rows_for_file",
+    "standalone",
     "turn_for_file",
+    "without_secrets",
 ]
 
 Form: TypeAlias = Literal["html", "markdown", "json"]
@@ -203,34 +208,37 @@ def _whole_rows(library: Library, id: str) -> list[Row]:  # noqa: A002
 
 
 _CHARSET = '<meta charset="utf-8">'
-_STYLE = '<link rel="stylesheet" href="assets/style.css">'
-_SCRIPT = '<script type="module" src="assets/main.js"></script>'
+_STYLE = re.compile(r'<link rel="stylesheet" href="assets/([a-z]+\.css)">\n?')
+_SCRIPT = re.compile(r'<script type="module" src="assets/([a-z]+)\.js"></script>')
 _END = "</body>"
 
 
 def page_with(about: About, conversations: Mapping[str, Rows]) -> str:
     """The file; the first conversation is the one that is shown."""
-    style = _text("style.css")
-    script = bundled("main", _text)
-    for name, text in (("style", style), ("script", script)):
-        if f"</{name}" in text.lower() or "<!--" in text:
-            raise UsageError(f"the {name} of the page would end its own element")
     data = {"about": about, "first": next(iter(conversations)), "conversations": conversations}
+    return standalone(PAGE, data)
+
+
+def standalone(name: str, data: object) -> str:
+    """A page with its styles, its modules and its data inside."""
+    page = _text(name)
+    entry, styles = _SCRIPT.findall(page), _STYLE.findall(page)
+    if len(entry) != 1 or page.count(_CHARSET) != 1 or page.count(_END) != 1:
+        raise UsageError(f"expected one script, {_CHARSET} and {_END} in {name}")
+    style = "\n".join(_text(file) for file in styles)
+    script = bundled(entry[0], _text)
+    for kind, text in (("style", style), ("script", script)):
+        if f"</{kind}" in text.lower() or "<!--" in text:
+            raise UsageError(f"the {kind} of the page would end its own element")
     policy = (
         f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; base-uri 'none'; "
         "form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
-    page = _text(PAGE)
-    for old, new in (
-        (_CHARSET, f'{_CHARSET}\n<meta http-equiv="content-security-policy" content="{policy}">'),
-        (_STYLE, f"<style>{style}</style>"),
-        (_SCRIPT, f'<script type="module">{script}</script>'),
-        (_END, f'<script type="application/json" id="data">{_embedded(data)}</script>\n{_END}'),
-    ):
-        if page.count(old) != 1:
-            raise UsageError(f"expected {old} once in {PAGE}")
-        page = page.replace(old, new)
-    return page
+    page = _STYLE.sub("", page)
+    page = _SCRIPT.sub(lambda _: f'<style>{style}</style>\n<script type="module">{script}</script>', page)  # fmt: skip
+    meta = f'{_CHARSET}\n<meta http-equiv="content-security-policy" content="{policy}">'
+    inside = f'<script type="application/json" id="data">{_embedded(data)}</script>\n{_END}'
+    return page.replace(_CHARSET, meta).replace(_END, inside)
 
 
 def _embedded(data: object) -> str:
@@ -253,7 +261,7 @@ def _hash(text: str) -> str:
 Json = TypeVar("Json")
 
 _ABOUT_REASONING = re.compile("reason|think|thought|seal", re.IGNORECASE)
-_LEFT_AS_IT_IS = ("image",)
+_LEFT_AS_IT_IS = ("image", "blocks")
 """Members whose text is data, where a match of a key pattern would only be an accident."""
 
 
@@ -268,14 +276,25 @@ def rows_for_file(rows: list[Row], show: Policy) -> list[Row]:
                 row["call"] = numbers[row["call"]]
             else:
                 del row["call"]
-    return [_without_secrets(row) for row in visible_rows]
+    return [_with_blocks(without_secrets(row)) for row in visible_rows]
+
+
+def _with_blocks(row: Row) -> Row:
+    """The row with the blocks of the text that is in the file: those that it came with have everything."""
+    if "blocks" in row:
+        call = ToolCall("", row["title"], row["text"])
+        blocks = call_blocks(call) if row["kind"] == "call" else blocks_of(row["text"])
+        del row["blocks"]
+        if blocks:
+            row["blocks"] = blocks
+    return row
 
 
 def head_for_file(head: Head, show: Policy) -> Head:
     """The head above the rows."""
     exported = Head(**head)
     exported["facts"] = _facts(head["facts"], show)
-    return _without_secrets(exported)
+    return without_secrets(exported)
 
 
 def _row_for(row: Row, show: Policy) -> Row | None:
@@ -292,6 +311,7 @@ def _row_for(row: Row, show: Policy) -> Row | None:
         exported.pop("empty", None)
         return exported
     if row["kind"] == "thinking" and show != "full":
+        exported.pop("blocks", None)
         exported["text"] = row.get("opening", "") if show == "summary" else ""
         exported["first"] = exported["text"].partition("\n")[0]
         exported.pop("opening", None)
@@ -309,20 +329,21 @@ def _facts(facts: list[Fact], show: Policy) -> list[Fact]:
     ]
 
 
-def _without_secrets(value: Json) -> Json:
+def without_secrets(value: Json) -> Json:
+    """A value without what looks like a key or a token."""
     cleaned: Any = value
     match value:
         case str():
             cleaned = _SHARED.line(value)
         case list():
-            cleaned = [_without_secrets(item) for item in value]
+            cleaned = [without_secrets(item) for item in value]
         case dict():
             cleaned = {
                 name: item
                 if name in _LEFT_AS_IT_IS
                 else _SHARED.text(item)
                 if name == "text" and isinstance(item, str)
-                else _without_secrets(item)
+                else without_secrets(item)
                 for name, item in value.items()
             }
     return cleaned  # type: ignore[no-any-return]
@@ -513,9 +534,10 @@ def _variable(module: str) -> str:
 
 PAGE = "index.html"
 USAGE_PAGE = "usage.html"
+RUNS_PAGE = "runs.html"
 _FOLDER = Path(__file__).parent / "assets"
-_USAGE_FOLDER = Path(__file__).parent / "usage_assets"
-"""What only the page about usage has, and no export."""
+_OTHER_FOLDERS = [Path(__file__).parent / name for name in ("usage_assets", "runs_assets")]
+"""What only the pages about usage and about two runs have."""
 _ASSET_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".html": "text/html; charset=utf-8",
@@ -530,8 +552,9 @@ def names() -> frozenset[str]:
 
 
 def asset(name: str) -> bytes:
-    """The content of a file whose name is in the list, or of one of the page about usage; raises `KeyError` for any other."""
-    return (_files(_USAGE_FOLDER) | _files(_FOLDER))[name].read_bytes()
+    """The content of a file whose name is in the list, or of one of the other pages; raises `KeyError` for any other."""
+    others = {file: path for folder in _OTHER_FOLDERS for file, path in _files(folder).items()}
+    return (others | _files(_FOLDER))[name].read_bytes()
 
 
 def _files(folder: Path) -> dict[str, Path]:

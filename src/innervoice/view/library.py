@@ -18,38 +18,43 @@ from innervoice.errors import InnervoiceError, UsageError
 from innervoice.privacy.secrets import redacted_name
 from innervoice.show.visible import one_line, visible
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.opening import Source, open_source, open_tenant_log
+from innervoice.sources.opening import Source, open_beginning, open_source, open_tenant_log
 from innervoice.sources.reader import CUT_LINE, Entry
+from innervoice.view.listing import Filters, Listing, SourceSums, item_of, sums_of
+from innervoice.view.outline import outline_of
 from innervoice.view.places import (
     PIPED,
-    Listing,
     Places,
     Stamp,
     entry_id,
     full_id,
-    item_of,
     split_id,
 )
 from innervoice.view.row_types import (
     Fact,
     Head,
+    Outline,
     Row,
     SourceItem,
     SourceList,
     ThreadRow,
+    clock,
     fact,
     moment,
 )
-from innervoice.view.rows import head_facts, rows_of
+from innervoice.view.rows import Timeline, head_facts
 
-__all__ = ["BoundedCache", "Library", "NotInLibraryError", "bytes_of_conversation", "bytes_of_rows"]
+__all__ = ["BoundedCache", "Library", "NotInLibraryError", "bytes_of_conversation"]
 
 _POSITIONS = 24 << 20
 _CONVERSATIONS = 24 << 20
-_ROWS = 16 << 20
+_TIMELINES = 24 << 20
+_EARLY = 256 << 10
+"""A larger file is shown by its first bytes, until it is read."""
 _ENTRY = 400
 """About how many bytes an entry takes."""
 _MOST_THREADS = 200
+NO_FILTERS = Filters()
 _TROUBLES = 50
 _MOMENT = 5.0
 """Seconds after its last change in which a file may end in the middle of a line."""
@@ -73,10 +78,10 @@ class Library:
         self.tenant = tenant
         self._places = Places([Path(path) for path in paths], tenant)
         self._piped = None if piped is None else open_source(piped)
-        self._listing = Listing(self._places, self.source)
+        self._listing = Listing(self._places, self.source, self._sums, is_quick=tenant is None)
         self._opened = BoundedCache[_Opened](_POSITIONS)
         self._conversations = BoundedCache[tuple[Stamp, Conversation]](_CONVERSATIONS)
-        self._rows = BoundedCache[tuple[Stamp, list[Row]]](_ROWS)
+        self._timelines = BoundedCache[tuple[Stamp, Timeline]](_TIMELINES)
         # One reader at a time: two would need the memory twice, and share one interpreter anyway. Looking for titles does not wait for it.
         self._reading = RLock()
         self._opening = Lock()
@@ -104,15 +109,22 @@ class Library:
         """Examines files for a limited time; returns how many are left."""
         return self._listing.examine(monotonic() + seconds)
 
-    def sources(self, query: str = "", start: int = 0, limit: int = 50) -> SourceList:
+    def sources(
+        self, query: str = "", start: int = 0, limit: int = 50, filters: Filters = NO_FILTERS
+    ) -> SourceList:
         """A page of the list, newest first; the first page includes files that were added just now."""
         if not start:
             self._places.scan_if_due()
-        listed = self._listing.page(query, start, limit)
-        if self._piped is not None and start == 0 and not query:
+        filters = filters._replace(words=tuple(query.lower().split()))
+        listed = self._listing.page(filters, start, limit)
+        if self._piped is not None and start == 0 and filters.is_empty:
             listed["sources"].insert(0, self._item(PIPED))
             listed["total"] += 1
         return listed
+
+    def _sums(self, source_id: str) -> SourceSums:
+        conversations = (one for _, one in self.all_conversations(source_id))
+        return sums_of(one for one in conversations if isinstance(one, Conversation))
 
     def source(self, id: str) -> Source:  # noqa: A002 - the plain word
         """The opened source of an id, opened again if its file changed."""
@@ -141,21 +153,59 @@ class Library:
             self._conversations.put(id, (opened.stamp, conversation), size)
             return conversation
 
-    def rows(self, id: str) -> list[Row]:  # noqa: A002
-        """All rows of a conversation."""
+    def rows(self, id: str) -> Timeline:  # noqa: A002
+        """All rows of a conversation, made when they are asked for."""
         return self.stamped_rows(id)[1]
 
-    def stamped_rows(self, id: str) -> tuple[Stamp, list[Row]]:  # noqa: A002
-        """The rows, and the stamp of the file that they were made from."""
+    def stamped_rows(self, id: str) -> tuple[Stamp, Timeline]:  # noqa: A002
+        """The rows, and the stamp of the file that they are made from."""
         with self._reading:
             opened, entry = self._entry(id)
-            cached = self._rows.get(id)
+            cached = self._timelines.get(id)
             if cached is not None and cached[0] == opened.stamp:
                 return cached
-            self._rows.make_room(id, _expected(opened.source, entry))
-            rows = rows_of(self.conversation(id))
-            self._rows.put(id, (opened.stamp, rows), bytes_of_rows(rows))
-            return opened.stamp, rows
+            self._timelines.make_room(id, _expected(opened.source, entry))
+            timeline = Timeline(self.conversation(id))
+            size = bytes_of_conversation(timeline.conversation)
+            self._timelines.put(id, (opened.stamp, timeline), size)
+            return opened.stamp, timeline
+
+    def outline(self, id: str) -> Outline:  # noqa: A002
+        """All rows of a conversation in brief."""
+        return outline_of(self.rows(id))
+
+    def early_rows(self, id: str, end: int) -> tuple[Head, list[Row]] | None:  # noqa: A002
+        """The first rows of a large file that was not read yet, by its first bytes alone; None if that is not worth it, or not possible.
+
+        What depends on the rest of the file, such as sums, abandoned turns and missing results, is not known then.
+        """
+        source_id, wanted = split_id(id)
+        place = self._places.get(source_id)
+        if place is None or self.tenant is not None or place.size < _EARLY:
+            return None
+        opened = self._opened.get(source_id)
+        if opened is not None and opened.source.entries:
+            id = full_id(source_id, opened.source.entries[0]) if not wanted else id  # noqa: A001
+        if self._timelines.get(id) is not None:
+            return None
+        try:
+            source = open_beginning(place.path, _EARLY, place.reader)
+            entry = source.entries[0]
+            if wanted not in ("", entry.id):
+                return None
+            conversation = source.conversation(entry.id)
+        except (InnervoiceError, OSError, IndexError):
+            return None
+        head = Head(
+            id=full_id(source_id, entry),
+            title=one_line(conversation.title or entry.title),
+            source=item_of(source_id, place.label, source, place.changed),
+            lanes=[],
+            facts=[],
+            cannot_know=[],
+            troubles=[],
+        )
+        return head, Timeline(conversation)[:end]
 
     def head(self, id: str) -> Head:  # noqa: A002
         """The head above the timeline of a conversation."""
@@ -196,7 +246,7 @@ class Library:
                     return
                 # A conversation that is being viewed is read again; two large ones in memory at a time may be too much.
                 self._conversations.make_room(None, _expected(source, entry))
-                self._rows.make_room(None, _expected(source, entry))
+                self._timelines.make_room(None, _expected(source, entry))
                 try:
                     yield full_id(one, entry), source.conversation(entry.id)
                 except (InnervoiceError, OSError) as error:
@@ -229,7 +279,8 @@ class Library:
     def _entry(self, id: str) -> tuple[_Opened, Entry]:  # noqa: A002
         source_id, wanted = split_id(id)
         opened = self._open(source_id)
-        for entry in opened.source.entries:
+        own = [entry for entry in opened.source.entries if not entry.helper]
+        for entry in (own or opened.source.entries) if not wanted else opened.source.entries:
             if wanted in ("", entry.id) or (wanted.startswith("~") and wanted == entry_id(entry)):
                 return opened, entry
         raise NotInLibraryError(f"There is no conversation {id!r} in the paths that were passed.")
@@ -274,20 +325,24 @@ def _threads(source_id: str, entries: Sequence[Entry], current: Entry) -> list[T
     by_id = {
         entry.id: full_id(source_id, entry) for entry in entries[start : start + _MOST_THREADS]
     }
-    return [
-        ThreadRow(
-            id=by_id[entry.id],
-            title=one_line(entry.title or redacted_name(entry.id)),
-            parent=by_id.get(entry.parent) if entry.parent else None,
-            facts=_thread_facts(entry),
-        )
-        for entry in entries[start : start + _MOST_THREADS]
-    ]
+    return [_thread(entry, by_id) for entry in entries[start : start + _MOST_THREADS]]
+
+
+def _thread(entry: Entry, by_id: dict[str, str]) -> ThreadRow:
+    row = ThreadRow(
+        id=by_id[entry.id],
+        title=one_line(entry.title or redacted_name(entry.id)),
+        parent=by_id.get(entry.parent) if entry.parent else None,
+        facts=_thread_facts(entry),
+    )
+    if entry.helper:
+        row["helper"] = one_line(entry.helper, 80)
+    return row
 
 
 def _thread_facts(entry: Entry) -> list[Fact]:
     facts = [fact(entry.model)] if entry.model else []
-    return facts if entry.at is None else [*facts, fact(moment(entry.at))]
+    return facts if entry.at is None else [*facts, fact(clock(entry.at), moment(entry.at))]
 
 
 # ---- A cache that is bounded by bytes, not by the number of its entries.
@@ -339,22 +394,16 @@ class BoundedCache(Generic[Held]):
         self.size -= size
 
 
-# ---- About how much memory a conversation and its rows take, to limit the caches.
+# ---- About how much memory a conversation takes, to limit the caches.
 
 
 _PART = 2_000
 """A part, its origin and the members of its wire block; the texts in the block are those of the part."""
-_ROW = 2_500
 
 
 def bytes_of_conversation(conversation: Conversation) -> int:
     """About how many bytes its values take."""
     return sum(_PART + _bytes_of_parts(turn.message.parts) for turn in conversation.turns)
-
-
-def bytes_of_rows(rows: Iterable[Row]) -> int:
-    """About how many bytes its dicts take."""
-    return sum(_ROW + len(row["text"]) + len(row.get("image", "")) for row in rows)
 
 
 def _bytes_of_parts(parts: Iterable[Part]) -> int:

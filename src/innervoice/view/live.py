@@ -21,6 +21,7 @@ from innervoice.errors import InnervoiceError
 from innervoice.view.library import Library
 from innervoice.view.places import Stamp
 from innervoice.view.row_types import Growth, Head, Row
+from innervoice.view.rows import Timeline
 
 __all__ = [
     "HEARTBEAT",
@@ -45,6 +46,8 @@ _MOST_EVENTS = 2_000
 _MOST_BYTES = 4 << 20
 _CHANNELS = 8
 """How many conversations without listeners are remembered."""
+_SKETCHED = 4_000
+"""How many rows at the end of a conversation are compared with what was sent: a session grows there."""
 _IDLE_ROWS = 20_000
 """How many rows they may have."""
 
@@ -53,7 +56,7 @@ class Snapshot(NamedTuple):
     """The rows of a conversation, and the id of the last event that they contain."""
 
     head: Head
-    rows: list[Row]
+    rows: Timeline
     event: str
 
 
@@ -79,6 +82,9 @@ class _Channel:
         self._name = secrets.token_hex(4)
         self._head: Head | None = None
         self._sketches: list[Sketch] = []
+        self._first = 0
+        """The number of the first row that has a sketch; rows before it are only checked for being the same turns."""
+        self._shape = 0
         self._events: deque[Happened] = deque()
         self._size = 0
         self._lock = Lock()
@@ -93,19 +99,28 @@ class _Channel:
         """The id of the last event."""
         return f"{self._name}-{self.number}"
 
-    def tell(self, stamp: Stamp, head: Head, rows: list[Row]) -> bool:
+    def tell(self, stamp: Stamp, head: Head, rows: Timeline) -> bool:
         """Makes events of the differences from what was sent; returns whether there are any."""
         if stamp == self.sent and head == self._head:
             return False
         happened: list[Change] = []
         if self.sent is not None:
-            happened += changes(self._sketches, rows)
+            if self._is_continued(rows):
+                happened += changes(self._sketches, rows[self._first :])
+            else:
+                happened.append(Change("reset", {}))
             happened += [Change("head", head)] if head != self._head else []
         if stamp != self.sent:
-            self._sketches = [sketch_of(row) for row in rows]
+            self._first = max(0, len(rows) - _SKETCHED)
+            self._shape = rows.shape(self._first)
+            self._sketches = [sketch_of(row) for row in rows[self._first :]]
         self.sent, self._head = stamp, head
         self._add(happened)
         return bool(happened)
+
+    def _is_continued(self, rows: Timeline) -> bool:
+        """Whether the turns before the sketches are still the same."""
+        return len(rows) >= self._first and rows.shape(self._first) == self._shape
 
     def _add(self, happened: list[Change]) -> None:
         with self._lock:
@@ -313,7 +328,7 @@ def _framed(name: EventName, data: bytes, id: str | None = None) -> bytes:  # no
 
 EventName: TypeAlias = Literal["row", "grow", "gone", "head", "sources", "reset"]
 
-_CARRIED = ("first", "opening", "cut")
+_CARRIED = ("first", "opening", "cut", "blocks")
 _GROWING = ("text", "facts", *_CARRIED)
 _SAME = ("turn", "part", "kind", "role")
 """What stays the same as long as a row is the same row."""
@@ -351,11 +366,15 @@ def sketch_of(row: Row) -> Sketch:
         same=hash(tuple(members[name] for name in _SAME)),
         fixed=hash(dump_json({name: members[name] for name in members if name not in _GROWING})),
         facts=hash(dump_json(row["facts"])),
-        carried=tuple(hash(members[name]) if name in members else None for name in _CARRIED),
+        carried=tuple(_hash(members[name]) if name in members else None for name in _CARRIED),
         length=len(text),
         text=hash(text),
         units=len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2,
     )
+
+
+def _hash(value: Any) -> int:
+    return hash(value if isinstance(value, (str, int)) else dump_json(value))
 
 
 def changes(old: Sequence[Sketch], new: Sequence[Row]) -> Iterator[Change]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Media, Opaque, Part, Thinking, ToolCall, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Thinking, ToolResult
 from innervoice.privacy.redactor import Redactor
 from innervoice.show.policy import (
     Answer,
@@ -28,7 +28,6 @@ from innervoice.view.row_types import Fact, fact, size
 
 __all__ = [
     "block_title",
-    "call_title",
     "first_line",
     "image_of",
     "indented",
@@ -43,8 +42,6 @@ __all__ = [
 
 _SCREEN = Redactor("screen")
 _FIRST = 160
-_LONGEST_READ = 20_000
-"""Characters of arguments that are read for a title."""
 _IMAGES = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/avif")
 _DATA_URL = re.compile("data:([a-z]{1,20}/[a-z0-9.+-]{1,40});base64,")
 _LARGEST_IMAGE = 2_000_000
@@ -104,28 +101,9 @@ def block_title(item: Item | None) -> str:
             return "block"
 
 
-def call_title(call: ToolCall) -> str:
-    """A call in the usual notation: `read_file(path="a.py")`."""
-    return f"{name_line(call.name, 60)}({one_line(_arguments(call.arguments), 80)})"
-
-
 def name_line(name: str, limit: int) -> str:
     """A name that a model or a file gave, on one line."""
     return one_line(_SCREEN.name(name[:4000]), limit)
-
-
-def _arguments(text: str) -> str:
-    if len(text) > _LONGEST_READ:
-        return text
-    try:
-        value = load_json(text)
-    except ValueError:
-        return text
-    if not isinstance(value, dict):
-        return text
-    return ", ".join(
-        f"{name}={dump_json(item).decode('utf-8', 'replace')}" for name, item in value.items()
-    )
 
 
 def result_facts(part: ToolResult, item: Item | None) -> Iterator[Fact]:

@@ -22,7 +22,8 @@ from innervoice.privacy.secrets import redacted
 from innervoice.show.policy import counted
 from innervoice.show.visible import visible
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact
+from innervoice.view.plan_sentence import plan_sentence
+from innervoice.view.row_types import DiffLine, Fact, PlanMark, PlanView, fact, turn_name
 from innervoice.view.rows import heads_of
 from innervoice.view.sending import (
     Sent,
@@ -43,10 +44,10 @@ _ACTIONS: dict[str, _Action] = {
     "filled": "added",
 }
 _LABELS: dict[_Action, str] = {
-    "goes": "is sent back unchanged",
-    "stays": "stays in the history",
-    "rewritten": "is sent in another form",
-    "added": "is added to the request",
+    "goes": "goes unchanged",
+    "stays": "stays here",
+    "rewritten": "goes in another form",
+    "added": "is added",
 }
 _SAID_NEXT = "[your next message]"
 _TOOL_GIVES = "[the result of the tool]"
@@ -54,7 +55,9 @@ _TOOL_GIVES = "[the result of the tool]"
 
 def plan_view(conversation: Conversation, target: str) -> PlanView:
     """The plan for a target, `provider/model`; if it cannot be planned or written, `error` says why."""
-    view: PlanView = {"target": target, "summary": [], "marks": {}, "request": [], "compared": ""}
+    view: PlanView = {
+        "target": target, "sentence": "", "summary": [], "marks": {}, "request": [], "compared": "",
+    }  # fmt: skip
     sent = next_sent(conversation)
     try:
         request = request_for(conversation, _gone_on(sent.messages), target)
@@ -63,19 +66,31 @@ def plan_view(conversation: Conversation, target: str) -> PlanView:
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
         return view
-    view["marks"] = _Marks(conversation, sent).of(plan.plan, problems)
+    marks = _Marks(conversation, sent)
+    view["marks"] = marks.of(plan.plan, problems)
+    view["sentence"] = _in_words(target, plan.plan, sent, None)
     try:
         last = _last(conversation)
+        view["sentence"] = _in_words(target, plan.plan, sent, last)
         lines = encoded_lines(plan)
         view["request"] = diff_lines(last.lines if last else [], lines)
         view["compared"] = (
             last.words if last else "Nothing was sent before: the whole request is new."
         )
-        view["summary"] = _summary(conversation, plan, problems, last, sent)
+        view["summary"] = _summary(conversation, plan, marks.open_problems, last, sent)
     except Exception as error:  # noqa: BLE001 - whatever a file holds, the page shows the rest
         view["error"] = trouble(error)
-        view["summary"] = _summary(conversation, plan, problems, None, sent)
+        view["summary"] = _summary(conversation, plan, marks.open_problems, None, sent)
     return view
+
+
+def _in_words(target: str, plan: Plan, sent: Sent, last: _Last | None) -> str:
+    """The plan in one sentence."""
+    effect = cache_effect(last.plan, plan) if last else None
+    number = effect.message if effect else None
+    is_sent = number is not None and number < len(sent.numbers)
+    turn = turn_name(sent.numbers[number]) if is_sent and number is not None else "the end"
+    return plan_sentence(target, plan, sent.messages, effect, turn)
 
 
 def trouble(error: Exception) -> str:
@@ -116,7 +131,7 @@ def _last(conversation: Conversation) -> _Last | None:
         lines = encoded_lines(plan_before)
     except InnervoiceError:
         return None
-    words = f"Compared with the request before turn {turn}, to {model}, as it would be written now."
+    words = f"Compared with the request before {turn_name(turn)}, to {model}, as it would be written now."
     return _Last(plan_before.plan, lines, _sentence(words))
 
 
@@ -147,6 +162,8 @@ class _Marks:
         self._sent = sent
         self._heads = heads_of(conversation)
         self._made: dict[str, list[PlanMark]] = {}
+        self.open_problems: list[Problem] = []
+        """Findings that the plan does not fix: they need a person."""
 
     def of(self, plan: Plan, problems: list[Problem]) -> dict[str, list[PlanMark]]:
         """All marks, by the numbers of rows as text."""
@@ -180,13 +197,12 @@ class _Marks:
         self._made.setdefault(str(row), []).append(mark)
 
     def _report(self, row: int, problem: Problem) -> None:
-        """Adds a finding to the mark that it explains, or to one of its own."""
+        """Adds a finding that needs a person; one that the plan fixes is told by the mark of the row."""
         code = problem.code.replace("_", " ")
         why = f"{problem.why}. To do: {problem.fix}."
-        for mark in self._made.get(str(row), []):
-            if mark["why"] == _sentence(problem.why):
-                mark["problems"].append(fact(code, why, "warn"))  # the plan already fixes it
-                return
+        if any(mark["why"] == _sentence(problem.why) for mark in self._made.get(str(row), [])):
+            return
+        self.open_problems.append(problem)
         report = fact(code, why, "bad" if problem.severity == "refused" else "warn")
         label = "would be refused" if problem.severity == "refused" else "is sent, with less effect"
         self._add(
@@ -219,6 +235,8 @@ def _unsent(marks: tuple[str, ...]) -> PlanMark:
     why = "a later summary replaces it"
     if "abandoned" in marks:
         why = "the user went back to a point before it"
+    elif "repeated" in marks:
+        why = "the same request was sent again, and got another answer"
     elif "api_error" in marks:
         why = "it is an error that was only shown"
     return {"action": "stays", "label": _LABELS["stays"], "rule": "", "why": why, "problems": []}
@@ -239,15 +257,12 @@ def _summary(
     if conversation.request is None:
         why = "The source does not say which system prompt, tools and settings were sent; the request is written without them."
         facts.append(fact("unknown settings", why, "warn"))
-    for word, action in _ACTIONS.items():
-        count = sum(decision.action == word for decision in plan.decisions)
-        if count:
-            facts.append(fact(f"{counted(count, 'part')} {_verb(action, count)}"))
     refused = sum(problem.severity == "refused" for problem in problems)
     if refused:
-        why = "The host would refuse the unchanged history because of them; the plan avoids what it can."
-        facts.append(fact(counted(refused, "problem"), why, "warn"))
-    facts.append(fact(f"reasoning {plan.setting}", "The reasoning setting that would be sent."))
+        why = "The host would refuse the history because of them, and somebody must decide what to do; each is marked at its place."
+        label = f"{counted(refused, 'problem')} {'needs' if refused == 1 else 'need'} you"
+        facts.append(fact(label, why, "bad"))
+    facts.append(fact(f"thinking: {plan.setting}", "How much the model would be asked to think."))
     if last is not None:
         facts.append(_cache_fact(last, plan, sent))
     noted = {decision.note for decision in plan.decisions}
@@ -270,19 +285,9 @@ def _cache_fact(last: _Last, plan: Plan, sent: Sent) -> Fact:
             "cache lost", f"No part of the prompt cache can be reused: {effect.why}.", "warn"
         )
     is_sent = effect.message < len(sent.numbers)
-    place = f"turn {sent.numbers[effect.message]}" if is_sent else "the end"
+    place = turn_name(sent.numbers[effect.message]) if is_sent else "the end"
     why = f"The prompt cache can be reused up to {place}: {effect.why}."
     return fact("cache partly lost", why, "warn")
-
-
-def _verb(action: _Action, count: int) -> str:
-    one, many = {
-        "goes": ("is sent back", "are sent back"),
-        "stays": ("stays", "stay"),
-        "rewritten": ("is rewritten", "are rewritten"),
-        "added": ("is added", "are added"),
-    }[action]
-    return one if count == 1 else many
 
 
 # A request as its host would get it -> lines of JSON for people.

@@ -5,13 +5,15 @@ are sent as words in addition to the numbers, so that the page formats nothing.
 
   GET /                           the page; /assets/NAME its modules
   GET /api/about                  About
-  GET /api/sources?q=&from=       SourceList
-  GET /api/c/ID?from=&to=         Rows; ID is SOURCE.CONVERSATION
+  GET /api/sources?q=&from=&model=&cost=&lost=    SourceList
+  GET /api/c/ID?from=&to=&early=  Rows; ID is SOURCE.CONVERSATION; with `early`, of a large file that was not read yet only those at its beginning
+  GET /api/outline/ID             Outline
   GET /api/part/ID/N              Whole, the whole text of row N
   GET /api/plan/ID?for=MODEL      PlanView
   GET /api/diff?a=ID:N&b=ID:N&what=turn|request    DiffView; N is the number of a turn
   GET /api/search?q=&in=ID        SearchResult
   GET /api/live?c=ID&after=EVENT  server-sent events, see `live.py`: `row` Row, `grow` Growth, `gone` {"n": N}, `head` Head, `sources` {}, `reset` {}
+  GET /runs                       the page with two runs; /api/runs?a=ID&b=ID RunsView (`runs.py`), /api/runs/export?a=ID&b=ID&show=full a file
   GET /api/export/ID?form=html|markdown|json&show=full    a file
 
 Everything else is `{"error": "a sentence"}` with a status of 400 or more. The page's URLs are relative, because it may be served below another path.
@@ -22,7 +24,7 @@ from __future__ import annotations
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Literal, NotRequired, TypeAlias, TypedDict
+from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from innervoice.privacy.redactor import Redactor, size
 from innervoice.show.visible import one_line
@@ -30,6 +32,7 @@ from innervoice.show.visible import one_line
 __all__ = [
     "About",
     "Badge",
+    "Chapter",
     "DiffLine",
     "DiffView",
     "Empty",
@@ -37,6 +40,7 @@ __all__ = [
     "Growth",
     "Head",
     "Hit",
+    "Outline",
     "PlanMark",
     "PlanView",
     "Row",
@@ -46,12 +50,16 @@ __all__ = [
     "SourceList",
     "ThreadRow",
     "Whole",
+    "clock",
+    "day_of",
     "dollars",
     "duration",
     "fact",
     "moment",
+    "rest",
     "share",
     "size",
+    "turn_name",
 ]
 
 RowKind: TypeAlias = Literal[
@@ -82,6 +90,8 @@ class Fact(TypedDict):
     why: NotRequired[str]
     """A sentence, shown on demand."""
     tone: NotRequired[Literal["good", "warn", "bad"]]
+    rest: NotRequired[bool]
+    """Whether it is shown on demand only."""
 
 
 class Badge(TypedDict):
@@ -139,6 +149,14 @@ class Row(TypedDict):
     """The row of the call, on a result."""
     is_open: NotRequired[bool]
     """Whether it still grows."""
+    blocks: NotRequired[list[Any]]
+    """The text as people read it: the blocks of its Markdown (`markdown.py`), or the form of a call (`call_forms.py`)."""
+    is_aside: NotRequired[bool]
+    """Whether it is folded because neither the user nor the model wrote it for the other."""
+    is_nested: NotRequired[bool]
+    """On the head of a turn of results: each is shown under its call."""
+    day: NotRequired[str]
+    """On the head of the first turn of a day."""
 
 
 class Growth(TypedDict):
@@ -155,6 +173,7 @@ class Growth(TypedDict):
     first: NotRequired[str]
     opening: NotRequired[str]
     cut: NotRequired[int]
+    blocks: NotRequired[list[Any]]
     """The same members as in the row, where they changed."""
 
 
@@ -165,6 +184,8 @@ class ThreadRow(TypedDict):
     title: str
     parent: str | None
     facts: list[Fact]
+    helper: NotRequired[str]
+    """What a client asked for itself; such conversations are folded."""
 
 
 class Head(TypedDict):
@@ -190,8 +211,30 @@ class Rows(TypedDict):
     total: int
     next: int | None
     """Where the next range begins; None at the end."""
+    is_early: NotRequired[bool]
+    """Whether the file was read only as far as these rows: there are more, and what depends on the rest is not known yet."""
     event: NotRequired[str]
     """The id of the last live event that these rows contain; `/api/live` starts after it."""
+
+
+class Chapter(TypedDict):
+    """A prompt of the user and everything up to the next."""
+
+    n: int
+    """The row of its head."""
+    title: str
+    facts: list[Fact]
+    """Steps, thoughts, errors, cost."""
+
+
+class Outline(TypedDict):
+    """All rows of a conversation in brief; see `outline.py`."""
+
+    kinds: str
+    """A letter for each row."""
+    sizes: str
+    """A digit for each row, on a logarithmic scale."""
+    chapters: list[Chapter]
 
 
 class Whole(TypedDict):
@@ -212,8 +255,17 @@ class SourceItem(TypedDict):
     """The id of its main conversation."""
     facts: list[Fact]
     """Format, conversations, size, time of the last change, models."""
+    project: NotRequired[str]
+    """The folder that an agent worked in, or the one that the file is in: the list is grouped by it."""
+    at: NotRequired[float]
+    """When the session was written last, as far as it says; else when the file was."""
+    day: NotRequired[str]
+    time: NotRequired[str]
+    """The same in words."""
     problem: NotRequired[str]
     """Why it cannot be opened."""
+    is_deleted: NotRequired[bool]
+    """Whether the file was there before, and is gone."""
 
 
 class SourceList(TypedDict):
@@ -237,7 +289,7 @@ class PlanMark(TypedDict):
     rule: str
     why: str
     problems: list[Fact]
-    """The lint's findings at this place."""
+    """The lint's findings at this place that the plan does not fix: they need a person."""
 
 
 class DiffLine(TypedDict):
@@ -251,6 +303,8 @@ class PlanView(TypedDict):
     """What a request to a target would do with each row."""
 
     target: str
+    sentence: str
+    """What it does, in one sentence."""
     summary: list[Fact]
     marks: dict[str, list[PlanMark]]
     """By the number of the row, as text; rows without an entry are sent unchanged."""
@@ -321,6 +375,16 @@ def fact(label: str, why: str = "", tone: Literal["good", "warn", "bad"] | None 
     return row
 
 
+def rest(label: str, why: str = "") -> Fact:
+    """A fact that is shown on demand only."""
+    return {**fact(label, why), "rest": True}
+
+
+def turn_name(number: int) -> str:
+    """What people call a turn: they count from one."""
+    return f"turn {number + 1}"
+
+
 def duration(seconds: float) -> str:
     """Seconds, or minutes if there are many; "" for an invalid time."""
     if not 0 <= seconds < 1e9:
@@ -340,6 +404,20 @@ def moment(at: float) -> str:
         return datetime.fromtimestamp(at).isoformat(" ", "seconds")  # noqa: DTZ006 - local time
     except (ValueError, OverflowError, OSError):
         return ""
+
+
+def clock(at: float) -> str:
+    """The time of day in the local time zone; "" for an invalid time."""
+    return moment(at).partition(" ")[2]
+
+
+def day_of(at: float) -> str:
+    """The day in the local time zone, in words; "" for an invalid time."""
+    try:
+        day = datetime.fromtimestamp(at)  # noqa: DTZ006 - local time
+    except (ValueError, OverflowError, OSError):
+        return ""
+    return f"{day:%A}, {day.day} {day:%B %Y}"
 
 
 def dollars(amount: Decimal) -> str:

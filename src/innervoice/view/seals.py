@@ -21,7 +21,7 @@ from innervoice.planning.recover import recover
 from innervoice.privacy.redactor import Redactor, sealed_values
 from innervoice.show.visible import one_line
 from innervoice.sources.conversation import Conversation
-from innervoice.view.row_types import Badge, fact, size
+from innervoice.view.row_types import Badge, fact, size, turn_name
 from innervoice.view.sending import Sent, model_of, next_sent, request_for, sent_before
 
 __all__ = ["Seals"]
@@ -137,16 +137,16 @@ class Seals:
         if first is None or " changed" in change:
             return ""
         if turn != first:
-            return f" It is dead since the edit before turn {first}, whose block is the first that does not fit."
+            return f" It is dead since the edit before {turn_name(first)}, whose block is the first that does not fit."
         start = checked.last_fitting.get(turn)
         numbers = self._sending().numbers
         between = [
             number for number in numbers if (start is None or number >= start) and number < turn
         ]
         if len(between) == 1:
-            return f" The edit is in turn {between[0]}."
+            return f" The edit is in {turn_name(between[0])}."
         if between:
-            return f" The edit is in one of the turns {between[0]} to {between[-1]}."
+            return f" The edit is in one of the turns {between[0] + 1} to {between[-1] + 1}."
         return ""
 
     def _sending_numbers(self) -> frozenset[int]:

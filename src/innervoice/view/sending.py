@@ -11,7 +11,7 @@ from typing import NamedTuple
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.catalog.targets import split_id
-from innervoice.sources.conversation import Conversation
+from innervoice.sources.conversation import UNSENT, Conversation
 from innervoice.wire.serve import ReceivedMembers
 
 __all__ = ["Sent", "last_answered", "model_of", "next_sent", "request_for", "sent_before"]
@@ -40,7 +40,9 @@ def sent_before(conversation: Conversation, turn: int) -> Sent:
     for number, item in enumerate(turns):
         if "compaction" in item.marks:
             numbers = [one for one in numbers if turns[one].message.role == "system"]
-        if "api_error" in item.marks or ("abandoned" in item.marks and number < branch):
+        if {"api_error", "repeated"} & {*item.marks} or (
+            "abandoned" in item.marks and number < branch
+        ):
             continue
         numbers.append(number)
     return Sent(numbers, tuple(turns[number].message for number in numbers))
@@ -56,7 +58,7 @@ def last_answered(conversation: Conversation) -> int | None:
         number
         for number in range(len(conversation.turns) - 1, -1, -1)
         if conversation.turns[number].message.role == "assistant"
-        and not {"abandoned", "api_error"} & set(conversation.turns[number].marks)
+        and not UNSENT & {*conversation.turns[number].marks}
     )
     return next(numbers, None)
 

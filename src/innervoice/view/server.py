@@ -26,12 +26,12 @@ def guarded(settings: Settings, host: str) -> Settings:
     )
 
 
-def first_address(listening: socket.socket, settings: Settings) -> str:
-    """The URL to open in a browser."""
+def first_address(listening: socket.socket, settings: Settings, place: str = "") -> str:
+    """The URL to open in a browser; `place` is what the page shows, after a #."""
     host, port = listening.getsockname()[:2]
     host = _ANY.get(host, host)
     name = f"[{host}]" if ":" in host else host
-    return f"http://{name}:{port}/?token={settings.token}"
+    return f"http://{name}:{port}/?token={settings.token}{place}"
 
 
 def run(listening: socket.socket, library: Library, settings: Settings) -> None:

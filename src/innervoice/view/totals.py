@@ -17,7 +17,17 @@ from innervoice.canon.usage import Cost, Usage
 from innervoice.errors import InnervoiceError
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Mark, Turn
-from innervoice.view.row_types import Fact, dollars, duration, fact, moment, share
+from innervoice.view.row_types import (
+    Fact,
+    clock,
+    dollars,
+    duration,
+    fact,
+    moment,
+    rest,
+    share,
+    turn_name,
+)
 
 __all__ = [
     "STATUS_WORDS",
@@ -194,7 +204,7 @@ def lost_cache(conversation: Conversation) -> list[Fact]:
         cached = before.cached_input_tokens if before else None
         if cached and answer.usage.cached_input_tokens < cached:
             lost += cached - answer.usage.cached_input_tokens
-            places.append(str(number))
+            places.append(str(number + 1))
         last[answer.model] = answer.usage
     if not lost:
         return []
@@ -227,6 +237,7 @@ _TONES: dict[Status, Literal["warn", "bad"]] = {
 _MARKS: dict[Mark, tuple[str, str]] = {
     "compaction": ("summary of the turns before", "It replaces everything before it in the requests that follow."),
     "abandoned": ("abandoned", "The user went back to a point before this turn; it is not part of the requests that follow."),
+    "repeated": ("asked again", "The same request was sent again; this answer is not part of the requests that follow."),
     "api_error": ("error of the API", "The program showed this error; it was never sent to the model."),
     "injected": ("written by the program", "The program, not the user, wrote this."),
 }  # fmt: skip
@@ -238,29 +249,35 @@ def turn_facts(number: int, turn: Turn, prices: Prices) -> list[Fact]:
 
 
 def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
+    """Marks, model, trouble, tokens and cost, time on one line; the rest on demand."""
     answer = turn.answer
     for mark in turn.marks:
         label, why = _MARKS[mark]
         yield fact(label, why, "bad" if mark == "api_error" else "warn")
+    if turn.at is not None and (when := clock(turn.at)):
+        yield fact(when)
     if model := _model(turn):
         yield fact(*model)
     if answer is not None:
-        reason = (
-            f"The provider's finish reason is {answer.wire_finish_reason}."
-            if answer.wire_finish_reason
-            else ""
-        )
-        yield fact(STATUS_WORDS[answer.status], reason, _TONES.get(answer.status))
-        yield from token_facts(answer.usage, prices.of(answer))
+        yield _status_fact(answer)
+        for one in token_facts(answer.usage, prices.of(answer)):
+            yield one if one["label"].endswith(" out") or "$" in one["label"] else {**one, "rest": True}  # fmt: skip
     if turn.message.role == "assistant" and turn.seconds and (words := duration(turn.seconds)):
         yield fact(words, "How long the model took.")
     if turn.at is not None and (when := moment(turn.at)):
-        yield fact(when, "When it was written, in local time.")
-    yield fact(
-        f"turn {number}", "The number of the turn in plans and comparisons; the first turn is 0."
-    )
+        yield rest(when, "When it was written, in local time.")
+    yield rest(turn_name(number), "The number of the turn in plans and comparisons.")
     if turn.line is not None:
-        yield fact(f"line {turn.line}", "Where it begins in the file.")
+        yield rest(f"line {turn.line}", "Where it begins in the file.")
+
+
+def _status_fact(answer: Response) -> Fact:
+    """How the answer ended; that it is complete, or calls tools, everybody sees."""
+    reason = answer.wire_finish_reason
+    why = f"The provider's finish reason is {reason}." if reason else ""
+    if answer.status in ("answered", "tool_calls"):
+        return rest(STATUS_WORDS[answer.status], why)
+    return fact(STATUS_WORDS[answer.status], why, _TONES.get(answer.status))
 
 
 def _model(turn: Turn) -> tuple[str, str] | None:

@@ -34,5 +34,17 @@ def _judge(page, url):
         page.troubles.append(f"request: {url}")
 
 
+def as_read(rows):
+    """Rows in the order of the page: a result stands under its call."""
+    results = {}
+    for row in rows:
+        if row["kind"] == "result" and "call" in row:
+            results.setdefault(row["call"], []).append(row)
+    nested = {row["n"] for under in results.values() for row in under}
+    return [
+        one for row in rows if row["n"] not in nested for one in (row, *results.get(row["n"], ()))
+    ]
+
+
 def rows_of(server, id_="s1.main"):
     return server.conversations[id_]["rows"]

@@ -265,7 +265,7 @@ def plan(rows, target="openai/gpt-5.6"):
         {"op": "added", "text": '  "reasoning": {"effort": "high"}'}, {"op": "same", "text": "}"},
     ]  # fmt: skip
     return {
-        "target": target, "summary": [fact("5 parts stay", "Seals of another provider are not sent."), fact("1 is rewritten"), fact("1 finding", tone="bad")],
+        "target": target, "sentence": "GPT-5.6 would get everything but 5 thoughts, which are Claude's and stay here; the prompt cache starts anew.", "summary": [fact("5 parts stay", "Seals of another provider are not sent."), fact("1 is rewritten"), fact("1 finding", tone="bad")],
         "marks": marks, "request": lines, "compared": "Compared with the request before turn 8.",
     }  # fmt: skip
 

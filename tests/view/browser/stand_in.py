@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import innervoice.view
+from view.browser.sample_rows import fact
 
 ASSETS = Path(innervoice.view.__file__).parent / "assets"
 POLICY = (
@@ -76,12 +77,28 @@ class StandIn:
             "about": lambda: self.about,
             "sources": lambda: self._sources(query.get("q", "")),
             "c": lambda: self._rows(rest, query) if rest in self.conversations else None,
+            "outline": lambda: self._outline(rest),
             "part": lambda: {"text": self.whole[int(rest.rpartition("/")[2])]},
             "plan": lambda: self.plans.get(query["for"]),
             "diff": lambda: self.diff,
             "search": lambda: self._found(query["q"]),
         }
         return answers[name]()
+
+    def _outline(self, id_):
+        rows = self.conversations[id_]["rows"]
+        letters = {"thinking": "t", "text": "x", "call": "c", "result": "r", "remark": "e"}
+        kinds = "".join(
+            ("U" if row["role"] == "user" and row["title"] == "user" else "H") if row["kind"] == "turn" else letters.get(row["kind"], "m")
+            for row in rows
+        )  # fmt: skip
+        sizes = "".join("{:x}".format(min(15, len(row["text"]).bit_length())) for row in rows)
+        chapters = [
+            {"n": n, "title": rows[n + 1]["text"][:100], "facts": [fact("2 steps"), fact("1 error", None, "bad")]}
+            for n, kind in enumerate(kinds)
+            if kind == "U" and n + 1 < len(rows)
+        ]  # fmt: skip
+        return {"kinds": kinds, "sizes": sizes, "chapters": chapters}
 
     def _found(self, query):
         hits = [hit for hit in self.hits if query.lower() in hit["hit"].lower()]

@@ -1,8 +1,8 @@
-"""Six states of the page, for what is checked and photographed in each of them."""
+"""States of the page, for what is checked in each of them."""
 
 from view.browser.driving import expect
 
-STATES = ("timeline", "open", "plan", "compare", "search", "help")
+STATES = ("timeline", "open", "source", "filters", "plan", "compare", "search", "help")
 
 
 def reach(page, url, state):
@@ -22,6 +22,10 @@ def reach(page, url, state):
                 summary.click()
             page.get_by_text("Export", exact=True).click()
             page.locator("#n3 > summary").focus()
+        case "source":
+            page.get_by_role("button", name="Source", exact=True).click()
+        case "filters":
+            page.locator("#filters > summary").click()
         case "plan":
             expect(page.locator(".mark.stays").first).to_be_visible()
         case "compare":

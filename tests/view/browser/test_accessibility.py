@@ -1,4 +1,4 @@
-"""axe-core finds nothing, in six states, light and dark; and what it cannot see: landmarks, headings, focus."""
+"""axe-core finds nothing, in every state, light and dark; and what it cannot see: landmarks, headings, focus."""
 
 from pathlib import Path
 

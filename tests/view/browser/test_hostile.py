@@ -51,6 +51,7 @@ def served(attack):
     lines = [{"op": op, "text": attack} for op in ("same", "removed", "added")]
     mark = {"action": "stays", "label": attack, "rule": attack, "why": attack, "problems": facts}
     server.plans["a/b"] = {
+        "sentence": attack,
         "summary": facts,
         "marks": {str(row["n"]): [mark] for row in rows},
         "request": lines,

@@ -222,6 +222,7 @@ def test_a_plan_is_made_again_when_the_conversation_went_on(page, live):
     page.goto(f"{live.url}#for=openai/gpt-5.6")
     expect(page.locator(".mark.stays").first).to_be_visible()
     head, row = new_thought(live, TEXT)
+    live.plans["openai/gpt-5.6"] = plan([*rows_of(live), head, row])
     live.tell("row", head)
     live.tell("row", row)
 

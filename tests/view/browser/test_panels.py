@@ -23,6 +23,32 @@ def test_sources_are_listed_and_searched(page, server):
     expect(page.locator("#source-list")).to_have_text("No source has these words.")
 
 
+def test_the_list_is_grouped_and_says_what_was_deleted(page, server):
+    for id_ in ("s1.main", "s1.agent"):
+        first = server.conversations[id_]["head"]["source"]
+        first |= {"project": "shop", "day": "Monday, 16 November 2026", "time": "10:12", "at": 2.0}
+    second = server.conversations["s2.main"]["head"]["source"]
+    second |= {"project": "", "first": "", "problem": "The file was deleted.", "is_deleted": True}
+    page.goto(server.url)
+
+    expect(page.locator(".project")).to_have_text(["shop", "other files"])
+    expect(page.locator(".date")).to_have_text("Monday, 16 November 2026")
+    expect(page.locator("#source-list a .kind")).to_have_text("claude-code")
+    expect(page.locator(".deleted")).to_contain_text("The file was deleted.")
+    expect(page.locator(".deleted a")).to_have_count(0)
+
+
+def test_filters_are_asked_for(page, server):
+    page.goto(server.url)
+    page.get_by_text("Filter", exact=True).click()
+    page.locator("#filter-model").fill("opus")
+    page.locator("#filter-cost").fill("0.5")
+    page.locator("#filter-lost").check()
+    page.wait_for_timeout(500)
+
+    assert [path for path in server.asked if path.startswith("/api/sources")][-1] == "/api/sources?q=&from=0&model=opus&cost=0.5&lost=1"  # fmt: skip
+
+
 def test_one_source_needs_no_list(page, server):
     with StandIn({"s1.main": server.conversations["s1.main"]}) as one:
         page.goto(one.url)
@@ -74,30 +100,26 @@ def test_search_everywhere(page, server):
     assert searches == ["/api/search?q=changed&in=s1.main", "/api/search?q=changed"]
 
 
-def test_a_plan_marks_every_part(page, server):
+def test_a_plan_is_a_sentence_and_marks_what_does_not_go_unchanged(page, server):
     page.goto(server.url)
     page.get_by_role("button", name="Plan").click()
     page.locator("#target").fill("openai/gpt-5.6")
     page.keyboard.press("Enter")
-    parts = [row for row in rows_of(server) if row["part"] is not None]
     marks = page.locator(".mark")
-    expect(marks).to_have_count(len(parts))
-
-    words = marks.evaluate_all("marks => marks.map(mark => mark.firstElementChild.textContent)")
-    of = {"thinking": "stays", "call": "is rewritten"}
-    first_call = next(row["n"] for row in parts if row["kind"] == "call")
-    expected = [
-        of["call"]
-        if row["n"] == first_call
-        else of.get(row["kind"] if row["kind"] == "thinking" else "", "goes")
-        for row in parts
-    ]
-    assert words == expected
-    expect(page.locator(".mark.rewritten")).to_contain_text("H9 Its id is too long for this API.")
+    thoughts = [row for row in rows_of(server) if row["kind"] == "thinking"]
+    expect(page.locator(".mark.stays")).to_have_count(len(thoughts))
+    expect(marks).to_have_count(len(thoughts) + 1)
+    expect(page.locator("#plan-result .sentence")).to_have_text(
+        server.plans["openai/gpt-5.6"]["sentence"]
+    )
+    expect(page.locator(".mark.rewritten")).to_contain_text("Its id is too long for this API.")
+    expect(page.locator(".mark.rewritten b").first).to_have_attribute("title", "Rule H9")
     expect(page.locator(".mark.rewritten li")).to_have_text(
         "orphan_result A result must follow its call."
     )
     expect(page.locator("#plan-result .sums summary")).to_contain_text("5 parts stay")
+    expect(page.locator("#plan-result ins")).to_have_count(0)
+    page.get_by_text("The next request, line by line").click()
     expect(page.locator("#plan-result ins")).to_have_text('+   "reasoning": {"effort": "high"}\n')
     expect(page).to_have_url(re.compile("for=openai%2Fgpt-5.6"))
     suggested = page.locator("#targets option").evaluate_all("all => all.map(one => one.value)")

@@ -15,7 +15,7 @@ from innervoice.view.server import ViewServer
 from sources.made_sessions import MADE, inspect_zip, opencode_database
 from sources.samples import SAMPLES
 from view.browser import sample_files
-from view.browser.driving import expect, watched
+from view.browser.driving import as_read, expect, watched
 from view.session_files import SEAL, SECRET, session, session_lines
 
 SHOWN = "rows => rows.map(row => [row.querySelector(':scope > h2, :scope > summary')?.firstChild.textContent ?? '', row.querySelector(':scope > .text')?.textContent ?? ''])"
@@ -51,9 +51,9 @@ def viewer(page):
 def expected(conversation):
     """Titles and texts of the rows, in order."""
     return [
-        (row["title"] if row["kind"] not in ("text", "remark") else "", row["text"])
-        for row in rows_of(conversation)
-    ]
+        (row["title"] if row["kind"] not in ("text", "remark") or row.get("is_aside") else "", row["text"])
+        for row in as_read(rows_of(conversation))
+    ]  # fmt: skip
 
 
 def write_every_format(folder):
@@ -156,6 +156,10 @@ def test_search_plan_and_comparison(page, viewer, folder):
     page.locator("#target").fill("openai/gpt-5.6")
     page.keyboard.press("Enter")
     expect(page.locator(".mark.stays")).to_have_count(3)
+    expect(page.locator("#plan-result .sentence")).to_contain_text(
+        "but 3 thoughts, which are Claude's and stay here"
+    )
+    page.get_by_text("The next request, line by line").click()
     expect(page.locator("#plan-result ins").first).to_be_visible()
     page.get_by_role("button", name="Plan").click()
     page.get_by_role("button", name="Compare", exact=True).click()
@@ -164,7 +168,7 @@ def test_search_plan_and_comparison(page, viewer, folder):
     expect(page.locator("#right option")).to_have_count(2)
     page.locator("#right").select_option(index=1)
     expect(page.locator("#compare-result ins.line").first).to_be_visible()
-    expect(page.locator("#compare-result del.side")).to_contain_text("turn 1 (assistant)")
+    expect(page.locator("#compare-result del.side")).to_contain_text("turn 2 (assistant)")
     expect(page.locator("#compare-result .sums")).to_contain_text("gpt-5.6")
 
 
@@ -208,6 +212,7 @@ def test_a_new_file_comes_into_the_list(page, viewer, folder):
 def test_an_export_opens_from_disk_without_a_network(context, page, viewer, tmp_path, policy):
     (tmp_path / "s.jsonl").write_bytes(session(rounds=2))
     viewer(tmp_path / "s.jsonl")
+    page.locator("#n1").wait_for()  # the page has begun
     page.locator(f"input[value={policy}]").check()
     page.get_by_text("Export", exact=True).click()
     with page.expect_download() as downloading:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from view.browser.driving import expect, rows_of
+from view.browser.driving import as_read, expect, rows_of
 
 TEXTS = "rows => rows.map(row => [Number(row.id.slice(1)), row.querySelector(':scope > .text')?.textContent ?? ''])"
 
@@ -27,7 +27,7 @@ def test_every_row_is_there_in_order_with_its_text(page, server, id_):
     page.goto(f"{server.url}#c={id_}")
     expect(page.locator(".row")).to_have_count(len(rows_of(server, id_)))
 
-    assert shown_texts(page) == [(row["n"], row["text"]) for row in rows_of(server, id_)]
+    assert shown_texts(page) == [(row["n"], row["text"]) for row in as_read(rows_of(server, id_))]
     headings = page.locator("#timeline h2").all_text_contents()
     assert headings == [row["title"] for row in rows_of(server, id_) if row["kind"] == "turn"]
 

@@ -28,7 +28,15 @@ from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, seconds_of
 from innervoice.sources.opencode.database import MAGIC, has_tables, open_database
 from innervoice.sources.opencode.turns import StoredMessage, turns_of
-from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Reader,
+    Trouble,
+    first_dicts,
+    folder_name,
+)
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
 __all__ = ["READER"]
@@ -108,6 +116,7 @@ def _entry(name: str, info: dict[str, Any]) -> Entry:
         parent=as_text(info.get("parentID")),
         at=seconds_of(as_dict(info.get("time")).get("created")),
         model=as_text(as_dict(info.get("model")).get("id")),
+        project=folder_name(info.get("directory")),
     )
 
 

@@ -20,7 +20,13 @@ from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, seconds_of
 from innervoice.sources.opencode.turns import StoredMessage, turns_of
-from innervoice.sources.reader import Data, Entry, Opened, Trouble
+from innervoice.sources.reader import (
+    Data,
+    Entry,
+    Opened,
+    Trouble,
+    folder_name,
+)
 from innervoice.wire.json_access import as_dict, as_text
 
 __all__ = ["MAGIC", "has_tables", "open_database"]
@@ -138,7 +144,7 @@ def _columns(connection: sqlite3.Connection, table: str) -> set[str]:
 
 def _entries(connection: sqlite3.Connection) -> list[Entry]:
     present = _columns(connection, "session")
-    wanted = ("id", "title", "parent_id", "time_created", "model")
+    wanted = ("id", "title", "parent_id", "time_created", "model", "directory")
     columns = ", ".join(name if name in present else "NULL" for name in wanted)
     rows = connection.execute(f"SELECT {columns} FROM session ORDER BY time_created DESC, id DESC")  # noqa: S608 - only names of ours
     entries = [
@@ -148,8 +154,9 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
             parent=_text(parent) or None,
             at=seconds_of(created),
             model=as_text(_json(model).get("id")),
+            project=folder_name(directory),
         )
-        for name, title, parent, created, model in rows
+        for name, title, parent, created, model, directory in rows
         if name is not None
     ]
     return _with_subagents(entries)

@@ -1,7 +1,8 @@
 """Request logs that the gateway and the emulator write (`write.py`) -> conversations.
 
 Requests that continue each other are one conversation. Where two continue the same one, the last counts, and turns that only the others had are
-marked as abandoned. Requests of one session with another beginning, such as those of subagents, are separate conversations next to the first.
+marked as abandoned; a request that was only sent again is marked as repeated. Requests of one session with another beginning, such as those of
+subagents, are separate conversations next to the first, and so are those that a client sends for itself (`sources/housekeeping.py`).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from innervoice.canon.storage import value_from
 from innervoice.canon.usage import Usage
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.sources.conversation import Conversation, Mark, Turn
+from innervoice.sources.housekeeping import helper_of
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.sources.request_log.records import with_fillers
 from innervoice.sources.request_log.write import FORMAT, parts_so_far
@@ -57,6 +59,8 @@ class _Found:
     session: str | None
     level: str
     has_tools: bool = False
+    helper: str | None = None
+    """What a client asked for itself."""
     growth: list[_LinePlace] = field(default_factory=list)
     end: _LinePlace | None = None
     is_moved: bool = False
@@ -75,7 +79,11 @@ def _open(data: Data) -> Opened:
         if entry.id not in lanes:
             raise DecodeError(f"there is no conversation {entry.id!r} in this log")
         records = [_record(data, scan.found[name]) for name in lanes[entry.id]]
-        return conversation_of(LoggedThread(entry.id, entry.title, entry.parent, records))
+        helpers = frozenset(
+            name for name in lanes[entry.id] if scan.found[name].helper and name != entry.id
+        )
+        thread = LoggedThread(entry.id, entry.title, entry.parent, records, helpers)
+        return conversation_of(thread)
 
     return Opened(entries, read, scan.troubles, (_SHAPE,) if "shape" in levels else ())
 
@@ -140,6 +148,7 @@ class _Scan:
             record["session"] if isinstance(record.get("session"), str) else None,
             str(record.get("level")),
             isinstance(settings, dict) and bool(settings.get("tools")),
+            _helper(record),
         )
 
     def _belongs(self, kind: str, name: str, place: _LinePlace) -> None:
@@ -156,19 +165,16 @@ class _Scan:
 
     def entries(self) -> tuple[list[Entry], dict[str, list[str]]]:
         """A conversation for each request that continues no other, and the requests of each."""
-        root_of: dict[str, str] = {}
-        lanes: dict[str, list[str]] = {}
-        for name, request in self.found.items():
-            root = root_of.get(request.base or "", name)
-            root_of[name] = root
-            lanes.setdefault(root, []).append(name)
+        lanes = self._lanes()
         main_of = self._main_conversations(lanes)
         entries = []
         for root, names in lanes.items():
             request = self.found[root]
-            parent = main_of[request.session] if request.session else root
+            parent = main_of.get(request.session or "", names[0] if request.helper else root)
             count = f"{len(names):,} request{'' if len(names) == 1 else 's'}"
             title = request.title or f"{request.asked or 'no model'}, {count}"
+            if request.helper:
+                title = f"asks for {request.helper}"
             entries.append(
                 Entry(
                     id=root,
@@ -178,6 +184,7 @@ class _Scan:
                     parent=None if parent == root else parent,
                     at=request.at,
                     model=request.asked or None,
+                    helper=request.helper,
                 )
             )
         first_line = {entry.parent or entry.id: entry.line for entry in reversed(entries)}
@@ -191,14 +198,32 @@ class _Scan:
         )
         return entries, lanes
 
-    def _main_conversations(self, conversations: dict[str, list[str]]) -> dict[str, str]:
-        """The main conversation of each session: the first with tools, else the one with the most requests.
+    def _lanes(self) -> dict[str, list[str]]:
+        """The requests of each conversation, by the first of them; a helper has those before it as well."""
+        root_of: dict[str, str] = {}
+        lanes: dict[str, list[str]] = {}
+        for name, request in self.found.items():
+            if request.helper and request.base:
+                lanes[name] = [*self._chain(request.base), name]
+            root = root_of.get(request.base or "", name)
+            root_of[name] = root
+            lanes.setdefault(root, []).append(name)
+        return lanes
 
-        Agents ask for a title, or for a summary, in requests of their own, often before the user's; these have no tools.
-        """
+    def _chain(self, name: str) -> list[str]:
+        """A request and those that it continues, the first one first."""
+        chain = [name]
+        while (base := self.found[chain[-1]].base) is not None:
+            chain.append(base)
+        return chain[::-1]
+
+    def _main_conversations(self, conversations: dict[str, list[str]]) -> dict[str, str]:
+        """The main conversation of each session: the user's own, not what a client asks for itself; the first with tools, else the one with the most requests."""
         main_of: dict[str, str] = {}
         for root, names in conversations.items():
             session = self.found[root].session
+            if self.found[root].helper:
+                continue
             main = main_of.get(session or "")
             if session and (main is None or self._rank(names) > self._rank(conversations[main])):
                 main_of[session] = root
@@ -207,6 +232,19 @@ class _Scan:
     def _rank(self, names: list[str]) -> tuple[bool, int]:
         has_tools = self.found[names[0]].has_tools
         return has_tools, 0 if has_tools else len(names)
+
+
+def _helper(record: dict[str, Any]) -> str | None:
+    settings = record.get("settings")
+    system = settings.get("system") if isinstance(settings, dict) else None
+    texts = [system] if isinstance(system, str) else []
+    new = record.get("new")
+    for message in new if isinstance(new, list) else ():
+        if isinstance(message, dict) and message.get("role") == "user":
+            parts = [part for part in message.get("parts") or () if isinstance(part, dict)]
+            texts += [part["text"] for part in parts if isinstance(part.get("text"), str)]
+    row = helper_of(texts)
+    return row.asks_for if row else None
 
 
 def _record(data: Data, found: _Found) -> LoggedRecord:
@@ -274,6 +312,8 @@ class LoggedThread(NamedTuple):
     title: str
     parent: str | None
     records: list[LoggedRecord]
+    helpers: frozenset[str] = frozenset()
+    """The requests among them that a client sent for itself: what only these have is not part of the conversation."""
 
 
 def first_words(new: Any) -> str:
@@ -292,7 +332,8 @@ def conversation_of(lane: LoggedThread) -> Conversation:
     """The conversation; raises `DecodeError` for records that cannot be read."""
     by_id = {record.id: record for record in lane.records}
     path: list[LoggedRecord] = []
-    record: LoggedRecord | None = lane.records[-1]
+    own = [one for one in lane.records if one.id not in lane.helpers] or lane.records
+    record: LoggedRecord | None = own[-1]
     while record is not None:
         path.append(record)
         record = by_id.get(record.base or "")
@@ -302,13 +343,13 @@ def conversation_of(lane: LoggedThread) -> Conversation:
     before = -1
     for record in path:
         place = lane.records.index(record, before + 1)
-        aside = [one for one in lane.records[before + 1 : place] if one.id not in on_path]
+        aside = [one for one in lane.records[before + 1 : place] if one.id not in on_path | lane.helpers]  # fmt: skip
         composed.add(record, aside)
         before = place
     return Conversation(
         id=lane.id,
         title=lane.title,
-        turns=tuple(composed.turns),
+        turns=tuple(composed.of_the_user(lane.helpers)),
         parent=lane.parent,
         request=_settings(path),
     )
@@ -319,40 +360,62 @@ class _Composed:
 
     def __init__(self) -> None:
         self.turns: list[Turn] = []
+        self._owners: list[str] = []
+        """The requests that the turns were first in."""
+        self._owner = ""
         self._live: list[int] = []
         self._answer: int | None = None
 
     def add(self, record: LoggedRecord, aside: list[LoggedRecord]) -> None:
         """Adds a request; those in `aside` came before it, and no request continues them."""
         request = record.request
+        self._owner = record.id
         shared = request.get("kept")
         count = shared if isinstance(shared, int) and shared >= 0 else 0
-        self._abandon(self._live[count:])
+        # The same messages as before, and nothing new: it was only sent again.
+        is_again = bool(record.base) and not request.get("new") and count >= len(self._live)
+        self._mark("abandoned", self._live[count:])
         del self._live[count:]
         if self._answer is not None:
             if request.get("answer") is True:
                 self._live.append(self._answer)
             else:
-                self._abandon([self._answer])
+                self._mark("repeated" if is_again else "abandoned", [self._answer])
         elif request.get("answer") is True and record.base:
             self._live.append(self._put(Turn(message=Message("assistant"))))
         for other in aside:
-            self._abandon([self._put(turn) for turn in _new_turns(other)])
+            is_same = _is_same_request(other, record)
+            if not is_same:
+                self._mark("abandoned", [self._put(turn) for turn in _new_turns(other)])
             if answer := _answer_turn(other):
-                self._abandon([self._put(answer)])
+                self._mark("repeated" if is_same else "abandoned", [self._put(answer)])
         self._live += [self._put(turn) for turn in _new_turns(record)]
         answer = _answer_turn(record)
         self._answer = None if answer is None else self._put(answer)
 
+    def of_the_user(self, helpers: frozenset[str]) -> Iterator[Turn]:
+        """The turns without those that only helpers had."""
+        for turn, owner in zip(self.turns, self._owners, strict=True):
+            if owner not in helpers or not turn.marks:
+                yield turn
+
     def _put(self, turn: Turn) -> int:
         self.turns.append(turn)
+        self._owners.append(self._owner)
         return len(self.turns) - 1
 
-    def _abandon(self, places: list[int]) -> None:
+    def _mark(self, mark: Mark, places: list[int]) -> None:
         for place in places:
             turn = self.turns[place]
             if not turn.marks:
-                self.turns[place] = turn.replace(marks=("abandoned",))
+                self.turns[place] = turn.replace(marks=(mark,))
+
+
+def _is_same_request(one: LoggedRecord, other: LoggedRecord) -> bool:
+    """Whether a request was only sent again."""
+    return one.base == other.base and all(
+        one.request.get(name) == other.request.get(name) for name in ("kept", "new")
+    )
 
 
 def _new_turns(record: LoggedRecord) -> list[Turn]:

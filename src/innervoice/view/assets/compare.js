@@ -3,17 +3,17 @@ import { ask } from "./data.js";
 import { byId, drawFacts, make } from "./dom.js";
 import { notePlace, place } from "./place.js";
 import { drawDiff, showPanel, shownPanel } from "./side.js";
-import { allRows } from "./timeline.js";
+import { drawnRows } from "./timeline.js";
 
 let shown = "";
 const form = byId("compare-form");
 
 // A choice of another conversation stays in the lists.
 function listTurns() {
-  const turns = allRows().filter((row) => row.kind === "turn");
+  const turns = drawnRows().filter((row) => row.kind === "turn" && !row.is_nested);
   for (const [id, chosen] of [["left", place.a], ["right", place.b]]) {
-    const options = turns.map((row) => make("option", { value: `${place.c}:${row.turn}` }, `turn ${row.turn}, ${row.title}`));
-    if (chosen && !chosen.startsWith(`${place.c}:`)) options.unshift(make("option", { value: chosen }, `turn ${chosen.split(":").pop()} of another conversation`));
+    const options = turns.map((row) => make("option", { value: `${place.c}:${row.turn}` }, `turn ${row.turn + 1}, ${row.title}`));
+    if (chosen && !chosen.startsWith(`${place.c}:`)) options.unshift(make("option", { value: chosen }, `turn ${Number(chosen.split(":").pop()) + 1} of another conversation`));
     byId(id).replaceChildren(make("option", { value: "" }, "choose a turn"), ...options);
     byId(id).value = chosen;
   }
@@ -24,6 +24,8 @@ export async function showComparison() {
   listTurns();
   const { a, b, what } = place;
   form.elements.what.value = what || "turn";
+  const other = [a, b].map((turn) => turn.split(":")[0]).find((id) => id && id !== place.c) ?? "";
+  byId("runs-link").href = `runs#${new URLSearchParams({ a: place.c, b: other })}`;
   const result = byId("compare-result");
   const wanted = `${a} ${b} ${what}`;
   if (wanted === shown) return;

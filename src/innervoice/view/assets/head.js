@@ -2,14 +2,26 @@
 import { byId, drawFacts, factWords, make } from "./dom.js";
 import { linkTo } from "./place.js";
 
+function drawLane(lane, id) {
+  const label = make("a", { ...linkTo(lane.id), dir: "auto" }, lane.parent && !lane.helper ? "↳ " : "", lane.title || lane.id);
+  if (lane.id === id) label.setAttribute("aria-current", "page");
+  return make("li", label, make("span.small", lane.parent && !lane.helper ? " sub-agent " : " ", ...factWords(lane.facts)));
+}
+
+// What a client asked for itself is folded: a title, a summary.
 function drawLanes({ lanes, id, lanes_total: total = 0 }) {
-  const items = lanes.map((lane) => {
-    const label = make("a", { ...linkTo(lane.id), dir: "auto" }, lane.parent ? "↳ " : "", lane.title || lane.id);
-    if (lane.id === id) label.setAttribute("aria-current", "page");
-    return make("li", label, make("span.small", lane.parent ? " sub-agent " : " ", ...factWords(lane.facts)));
-  });
+  const own = lanes.filter((lane) => !lane.helper);
+  const helpers = lanes.filter((lane) => lane.helper);
+  const items = own.map((lane) => drawLane(lane, id));
   if (total > lanes.length) items.push(make("li.small", `${total} conversations in all; the search finds the others`));
-  return make("nav.lanes", { "aria-label": "Conversations of this source" }, make("ul", ...items));
+  const drawn = make("nav.lanes", { "aria-label": "Conversations of this source" });
+  if (own.length > 1 || total > lanes.length) drawn.append(make("ul", ...items));
+  else if (own.length && own[0].id !== id) drawn.append(make("ul", ...items));
+  if (!helpers.length) return drawn;
+  const words = helpers.length === 1 ? "1 request of the client for itself" : `${helpers.length} requests of the client for itself`;
+  const open = helpers.some((lane) => lane.id === id);
+  drawn.append(make("details.helpers", { open }, make("summary.small", words), make("ul", ...helpers.map((lane) => drawLane(lane, id)))));
+  return drawn;
 }
 
 function drawSentences(kind, title, sentences) {

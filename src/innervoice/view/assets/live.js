@@ -2,7 +2,8 @@
 import { route } from "./data.js";
 import { byId, say } from "./dom.js";
 import { drawHead } from "./head.js";
-import { dropRow, growRow, putRow, settle } from "./timeline.js";
+import { dropRow, growRow } from "./timeline.js";
+import { addRow, goTo, isAtEnd, rowCount } from "./window.js";
 
 /** @type {EventSource | undefined} */
 let stream;
@@ -32,7 +33,8 @@ function follow() {
   isFollowing = true;
   requestAnimationFrame(() => {
     isFollowing = false;
-    scrollTo(0, document.documentElement.scrollHeight);
+    if (isAtEnd()) scrollTo(0, document.documentElement.scrollHeight);
+    else goTo(rowCount() - 1);
   });
 }
 
@@ -54,9 +56,8 @@ export function startLive(id, after, tasks) {
       tell();
     });
   on("row", (row) => {
-    if (!byId(`n${row.n}`)) news += 1;
-    putRow(row);
-    settle();
+    if (row.n >= rowCount()) news += 1;
+    addRow(row);
     tasks.changed();
   });
   on("grow", growRow);

@@ -1,74 +1,48 @@
-// The start: the server's settings, the conversation that the URL names, and its rows, piece by piece.
+// The start: the server's settings, the conversation that the URL names, and its rows.
 import { showComparison } from "./compare.js";
 import { ask, exported, route } from "./data.js";
 import { byId, calmly, make, say } from "./dom.js";
 import { drawHead } from "./head.js";
 import "./keys.js";
 import { startLive, stopLive } from "./live.js";
+import { clearOutline, showOutline } from "./outline.js";
 import { address, notePlace, place, readPlace } from "./place.js";
 import { clearPlan, showPlan, suggestTargets } from "./plan.js";
 import { showSearch, takeHitWords } from "./search.js";
 import { showPanel, shownPanel } from "./side.js";
 import { loadSources, markSource } from "./sources.js";
-import { clearTimeline, putRow, reveal, setPolicy, settle } from "./timeline.js";
+import { clearTimeline, setPolicy } from "./timeline.js";
+import { goTo, openWindow } from "./window.js";
 
-const FIRST = 60;
-const AT_ONCE = 200;
-const MANY = 10_000;
 let about;
 let shown = "";
 let openings = 0;
 let visits = 0;
-let wanted = { n: -1, words: "" };
 
 function fail(error) {
   byId("head").replaceChildren(make("h1", "This could not be shown"), make("p.bad", error.message));
   byId("end").textContent = "";
 }
 
-async function open(id) {
+async function open(id, wanted = { n: -1, words: "" }) {
   openings += 1;
+  const mine = openings;
   stopLive();
   shown = id;
   clearTimeline(id);
   clearPlan();
-  byId("more-rows").hidden = true;
+  clearOutline();
   byId("end").textContent = "Reading…";
-  await draw(id, 0, openings);
-}
-
-// Draws rows: a screen first, then the rest in pieces, so that the page stays responsive.
-async function draw(id, start, opening) {
-  let event = "";
-  for (let from = start; from !== null; ) {
-    const piece = exported ? exported.conversations[id] : await ask(`c/${id}`, from ? { from } : { to: FIRST });
-    if (opening !== openings) return;
-    event ||= piece.event ?? "";
-    if (!from) {
-      drawHead(piece.head);
-      markSource(piece.head.source.id);
-      linkExports();
-    }
-    for (let i = 0; i < piece.rows.length; i += AT_ONCE) {
-      piece.rows.slice(i, i + AT_ONCE).forEach(putRow);
-      settle();
-      performance.mark("rows");
-      if (await reveal(wanted.n, wanted.words)) wanted.n = -1;
-      await new Promise((go) => setTimeout(go));
-      if (opening !== openings) return;
-    }
-    from = piece.next;
-    byId("end").textContent = from ? `${from.toLocaleString("en")} of ${piece.total.toLocaleString("en")} rows` : "";
-    if (from >= start + MANY && wanted.n < from) {
-      byId("more-rows").hidden = false;
-      byId("more-rows").onclick = () => {
-        byId("more-rows").hidden = true;
-        draw(id, from, opening).catch(fail);
-      };
-      return;
-    }
-  }
-  if (about.is_live) startLive(id, event, { reset: () => open(id).then(planAgain, fail), sources: () => loadSources(), changed: planAgain });
+  const piece = await openWindow(id, wanted, (read) => {
+    drawHead(read.head);
+    markSource(read.head.source.id);
+    shown = place.c = read.head.id;
+    linkExports();
+    byId("end").textContent = read.is_early ? "Reading the rest…" : "";
+  });
+  if (!piece || mine !== openings) return;
+  if (about.is_live) startLive(shown, piece.event ?? "", { reset: () => open(shown, { n: Number(place.n || -1), words: "" }).then(planAgain, fail), sources: () => loadSources(), changed: planAgain });
+  await showOutline(shown, goTo);
 }
 
 const planAgain = calmly(1000, () => place.for && showPlan(place.for, true));
@@ -85,7 +59,7 @@ async function showPlace() {
   visits += 1;
   const mine = visits;
   readPlace();
-  wanted = { n: Number(place.n || -1), words: takeHitWords() };
+  const wanted = { n: Number(place.n || -1), words: takeHitWords() };
   if (!place.c) {
     const first = exported ? exported.first : (await loadSources())?.first;
     if (mine !== visits) return;
@@ -93,8 +67,8 @@ async function showPlace() {
     notePlace({ c: first });
   }
   const isNew = place.c !== shown;
-  if (!isNew) await reveal(wanted.n, wanted.words);
-  else await open(place.c);
+  if (!isNew) await goTo(wanted.n, wanted.words);
+  else await open(place.c, wanted);
   if (mine !== visits) return;
   if (place.for) {
     if (!shownPanel()) showPanel("plan");
@@ -106,13 +80,18 @@ async function showPlace() {
 }
 
 // A browser may forbid storage.
-function remembered(policy) {
+function remembered(name, value) {
   try {
-    if (policy) localStorage.setItem("policy", policy);
-    return localStorage.getItem("policy");
+    if (value) localStorage.setItem(name, value);
+    return localStorage.getItem(name);
   } catch {
     return null;
   }
+}
+
+function useForm(form) {
+  document.documentElement.dataset.form = form;
+  byId("source-button").setAttribute("aria-pressed", String(form === "source"));
 }
 
 function usePolicy(policy) {
@@ -121,14 +100,31 @@ function usePolicy(policy) {
   linkExports();
 }
 
+// The command opens two runs by the first address, which alone takes the token.
+function isAboutRuns() {
+  const members = new URLSearchParams(location.hash.slice(1));
+  if (exported || !members.has("runs")) return false;
+  members.delete("runs");
+  location.replace(`runs#${members}`);
+  return true;
+}
+
 async function start() {
+  if (isAboutRuns()) return;
   about = exported ? exported.about : await ask("about");
-  usePolicy((exported ? null : remembered()) ?? about.policy);
+  usePolicy((exported ? null : remembered("policy")) ?? about.policy);
   byId("policy").addEventListener("change", ({ target }) => {
-    remembered(target.value);
+    remembered("policy", target.value);
     usePolicy(target.value);
   });
+  useForm((exported ? null : remembered("form")) ?? "rich");
+  byId("source-button").addEventListener("click", () => {
+    const form = document.documentElement.dataset.form === "rich" ? "source" : "rich";
+    remembered("form", form);
+    useForm(form);
+  });
   suggestTargets(about.targets);
+  byId("filter-models").replaceChildren(...about.targets.map((target) => make("option", { value: target.split("/").pop() })));
   if (about.has_usage) byId("help-button").before(make("a.small", { href: "usage" }, "Usage"));
   readPlace();
   for (const id of exported ? ["plan-button", "compare-button", "export", "everywhere-label"] : []) byId(id).hidden = true;

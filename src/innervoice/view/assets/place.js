@@ -24,14 +24,15 @@ export function notePlace(changes) {
   write();
 }
 
-/** The properties of a link to a conversation; a plan and a comparison go along. @param {string} id */
-export function linkTo(id) {
+/** The properties of a link to a conversation, or to a row of it; a plan and a comparison go along. @param {string} id @param {number} [n] */
+export function linkTo(id, n) {
+  const to = n === undefined ? { c: id, n: "", q: "" } : { c: id, n: String(n) };
   const onclick = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    visit({ c: id, n: "", q: "" });
+    visit(to);
   };
-  return { href: `#c=${id}`, onclick };
+  return { href: n === undefined ? `#c=${id}` : `#c=${id}&n=${n}`, onclick };
 }
 
 /** Goes to another place; `hashchange` tells the page. @param {object} changes */

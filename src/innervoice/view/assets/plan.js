@@ -14,13 +14,13 @@ export function suggestTargets(targets) {
 
 function drawMark(mark) {
   const problems = mark.problems.length ? explained("ul", mark.problems) : null;
-  return make(`div.mark.${mark.action}`, make("b", mark.label || mark.action), make("span.rule", ` ${mark.rule}`), ` ${mark.why}`, problems);
+  return make(`div.mark.${mark.action}`, make("b", { title: mark.rule ? `Rule ${mark.rule}` : "" }, mark.label || mark.action), ` ${mark.why}`, problems);
 }
 
+// What goes unchanged needs no mark, unless it is a thought.
 function marksOf(marks, row) {
   const own = marks[row.n];
-  if (own) return make("div.marks", ...own.map(drawMark));
-  return row.part === null ? null : make("div.marks", make("div.mark.goes", make("b", "goes")));
+  return own ? make("div.marks", ...own.map(drawMark)) : null;
 }
 
 /** Removes the marks. */
@@ -44,12 +44,14 @@ export async function showPlan(target, again = false) {
   if (view.error) byId("plan-result").append(make("p.bad", view.error));
   if (!view.summary?.length) return undefined;
   markRows((row) => marksOf(view.marks, row));
+  const request = make("details.request", make("summary", "The next request, line by line"));
+  // It may be long: it is drawn when somebody asks for it.
+  request.addEventListener("toggle", () => request.childElementCount > 1 || request.append(make("p.small", view.compared), drawDiff(view.request, "The next request, line by line")));
   byId("plan-result").append(
+    make("p.sentence", view.sentence),
     drawFacts(view.summary),
-    make("p.small", "The mark under each row says what would happen to it."),
-    make("h3", "The next request"),
-    make("p.small", view.compared),
-    drawDiff(view.request, "The next request, line by line"),
+    make("p.small", "What would not go unchanged is marked at its place."),
+    request,
   );
   return undefined;
 }

@@ -1,9 +1,8 @@
 // Search: a list of hits, each of which opens its fold.
 import { ask, exported } from "./data.js";
-import { byId, calmly, make, say } from "./dom.js";
+import { byId, calmly, make } from "./dom.js";
 import { notePlace, place, visit } from "./place.js";
 import { showPanel, shownPanel } from "./side.js";
-import { allRows } from "./timeline.js";
 
 let shown = "";
 let words_of_hit = "";
@@ -17,7 +16,7 @@ export function takeHitWords() {
 
 // An exported file has no server to search in it.
 function searchFile(query) {
-  const hits = allRows().flatMap((row) => {
+  const hits = exported.conversations[place.c].rows.flatMap((row) => {
     const facts = [...row.facts, ...row.notes].map((fact) => `${fact.label} ${fact.why ?? ""}`);
     const text = [row.title, row.text, ...facts].join("\n");
     const at = text.toLowerCase().indexOf(query.toLowerCase());
@@ -54,11 +53,9 @@ export async function showSearch(query) {
   const asking = exported ? searchFile(query) : ask("search", isEverywhere ? { q: query } : { q: query, in: place.c });
   const result = await Promise.resolve(asking).catch((error) => ({ hits: [], words: error.message }));
   if (wanted !== shown) return;
-  const words = result.is_cut ? `${result.words}; there are more` : result.words;
-  byId("found-words").textContent = words;
+  byId("found-words").textContent = result.words;
   byId("hits").replaceChildren(...result.hits.map(drawHit));
   showPanel("found");
-  say(words);
 }
 
 function search() {

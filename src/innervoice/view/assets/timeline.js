@@ -18,10 +18,18 @@ const marks = globalThis.CSS?.highlights;
 const tools = make("div.tools");
 let conversation = "";
 let policy = "";
+/** @type {((row: Row) => any) | undefined} */
+let markOf;
 
 /** Begins the timeline of a conversation. @param {string} id */
 export function clearTimeline(id) {
   conversation = id;
+  markOf = undefined;
+  clearRows();
+}
+
+/** Removes all rows. */
+export function clearRows() {
   entries.clear();
   sections.clear();
   unsettled.clear();
@@ -29,8 +37,31 @@ export function clearTimeline(id) {
   timeline.replaceChildren();
 }
 
-/** The rows in order. @returns {Row[]} */
-export function allRows() {
+/** Removes the rows of a range. @param {number} from @param {number} to */
+export function dropRows(from, to) {
+  for (let n = from; n < to; n += 1) {
+    const entry = entries.get(n);
+    if (!entry) continue;
+    entries.delete(n);
+    if (entry.element.nextElementSibling?.matches(".marks")) entry.element.nextElementSibling.remove();
+    entry.element.remove();
+  }
+  for (const [turn, section] of sections) {
+    if (section.querySelector(".row")) continue;
+    sections.delete(turn);
+    unsettled.delete(section);
+    if (section.previousElementSibling?.matches(".day")) section.previousElementSibling.remove();
+    section.remove();
+  }
+}
+
+/** Whether a row is in the page. @param {number} n */
+export function hasRow(n) {
+  return entries.has(n);
+}
+
+/** The rows in the page, in order. @returns {Row[]} */
+export function drawnRows() {
   return [...entries.values()].map((entry) => entry.row).sort((a, b) => a.n - b.n);
 }
 
@@ -69,13 +100,31 @@ export function putRow(row) {
     known?.element.remove();
     const element = drawRow(row);
     const section = sectionOf(row.turn);
-    if (row.kind === "turn") {
-      section.className = `turn ${row.role}`;
-      section.prepend(element);
-    } else insertInOrder(section.lastElementChild, element, row.n);
+    if (row.kind === "turn") beginTurn(section, element, row);
+    else insertPart(section, element, row);
     entries.set(row.n, { row, element });
   }
   fold(row.n);
+  if (markOf) mark(entries.get(row.n));
+}
+
+function beginTurn(section, element, row) {
+  section.className = `turn ${row.role}`;
+  section.prepend(element);
+  section.hidden = Boolean(row.is_nested) && !section.lastElementChild.childElementCount;
+  if (row.day && !section.previousElementSibling?.matches(".day")) section.before(make("p.day", { "data-order": row.turn - 0.5 }, row.day));
+}
+
+// A result stands under its call, if that is in the page.
+function insertPart(section, element, row) {
+  const call = row.kind === "result" && entries.get(row.call)?.element;
+  if (call) {
+    element.dataset.order = orderOf(call) + 0.8 + row.n * 1e-8;
+    insertInOrder(call.parentElement, element, orderOf(element));
+  } else {
+    insertInOrder(section.lastElementChild, element, row.n);
+    section.hidden = false;
+  }
 }
 
 /** Appends to a row that grows, even while it is folded; repeating it does no harm. @param {any} growth */
@@ -84,7 +133,7 @@ export function growRow(growth) {
   if (!entry) return;
   const { row, element } = entry;
   const node = element.querySelector(":scope > .text").lastChild;
-  const isSame = ["first", "opening", "cut"].every((name) => !(name in growth) || growth[name] === row[name]);
+  const isSame = ["first", "opening", "cut", "blocks"].every((name) => !(name in growth) || growth[name] === row[name]);
   entry.row = { ...row, ...growth, text: row.text.slice(0, growth.at) + growth.text };
   delete entry.row.empty;
   if (isSame && !row.empty && growth.at === row.text.length && node.data === row.text) {
@@ -147,26 +196,43 @@ function focusRow(element) {
 
 /** Goes to the next row or the one before. @param {number} step */
 export function stepRow(step) {
-  const rows = [...timeline.querySelectorAll(".row:not([hidden])")];
+  const rows = [...timeline.querySelectorAll("section:not([hidden]) .row:not([hidden])")];
   const i = rows.indexOf(document.activeElement.closest(".row") ?? byId(`n${place.n}`));
   const next = rows[i < 0 && step < 0 ? rows.length - 1 : i + step];
   if (next) focusRow(next);
+}
+
+/** The row with the focus, or the last that was visited; -1 if there is none. */
+export function currentRow() {
+  return Number((document.activeElement.closest(".row") ?? byId(`n${place.n}`))?.id.slice(1) ?? -1);
 }
 
 /** Goes to a row, and opens its fold if words are to be marked there. Returns whether it exists. @param {number} n @param {string} words */
 export async function reveal(n, words = "") {
   const entry = entries.get(n);
   if (!entry) return false;
+  // The head of results that stand under their calls is not shown; the first of them is.
+  if (entry.element.parentElement.hidden && entries.has(n + 1)) return reveal(n + 1, words);
   asked.add(keyOf(n));
   if (words) clicked.set(keyOf(n), true);
   fold(n);
   settle();
   if (words && entry.row.cut && !entry.row.text.includes(words)) await loadWhole(entry);
-  entry.element.scrollIntoView();
-  focusRow(entry.element);
   const place_of_words = highlight(entry.element, words.toLowerCase());
+  await showAt(entry.element);
+  focusRow(entry.element);
   place_of_words?.startContainer.parentElement.scrollIntoView({ block: "nearest" });
   return true;
+}
+
+// The browser estimates the height of what it has not shown yet, and corrects it when it comes into view: the row may move away.
+async function showAt(element) {
+  for (let i = 0; i < 6; i += 1) {
+    element.scrollIntoView();
+    await new Promise((go) => setTimeout(go, 16));
+    const { top } = element.getBoundingClientRect();
+    if (top >= 0 && top < innerHeight - 40) return;
+  }
 }
 
 // Marks words in a row without changing it.
@@ -210,28 +276,35 @@ async function copy(text, what) {
 
 // One set of buttons, which moves to the row under the pointer or with the focus.
 function showTools({ row, element }) {
-  if (tools.dataset.order === String(row.n + 0.7) && tools.isConnected) return;
+  if (tools.dataset.row === String(row.n) && tools.isConnected) return;
   const here = { c: conversation, n: row.n };
   const button = (words, onclick) => make("button", { onclick }, words);
   const buttons = [button("Copy link", () => copy(location.href.split("#")[0] + address(here), "Link"))];
   if (row.kind !== "turn") buttons.unshift(button("Copy text", () => copy(entries.get(row.n).row.text, "Text")));
   else for (const [side, words] of Object.entries({ a: "Compare from here", b: "to here" })) buttons.push(button(words, () => visit({ ...here, [side]: `${conversation}:${row.turn}` })));
-  if (row.call !== undefined) buttons.push(button("Go to the call", () => reveal(row.call)));
+  if (row.call !== undefined && !entries.has(row.call)) buttons.push(button("Go to the call", () => visit({ ...here, n: String(row.call) })));
+  if (row.blocks) buttons.push(button("Source", () => element.classList.toggle("flip")));
   tools.replaceChildren(make("div", ...buttons));
-  tools.dataset.order = row.n + 0.7;
+  tools.dataset.row = row.n;
+  tools.dataset.order = orderOf(element) + 2e-9;
   if (row.kind === "turn") element.append(tools);
   else (element.nextElementSibling?.matches(".marks") ? element.nextElementSibling : element).after(tools);
 }
 
-/** Adds an element after each row, such as the marks of a plan; without a function, removes them. @param {(row: Row) => any} [markOf] */
-export function markRows(markOf) {
+// The mark of a row follows it.
+function mark({ row, element }) {
+  if (element.nextElementSibling?.matches(".marks")) element.nextElementSibling.remove();
+  const drawn = markOf?.(row);
+  if (!drawn) return;
+  drawn.dataset.order = orderOf(element) + 1e-9;
+  element.after(drawn);
+}
+
+/** Adds an element after each row, such as the marks of a plan, also after those that come later; without a function, removes them. @param {(row: Row) => any} [draw] */
+export function markRows(draw) {
+  markOf = draw;
   for (const old of timeline.querySelectorAll(".marks")) old.remove();
-  for (const { row, element } of markOf ? entries.values() : []) {
-    const mark = markOf(row);
-    if (!mark) continue;
-    mark.dataset.order = row.n + 0.5;
-    element.after(mark);
-  }
+  for (const entry of draw ? entries.values() : []) mark(entry);
 }
 
 timeline.addEventListener("click", ({ target }) => {

@@ -1,0 +1,42 @@
+"""Requests that a client sends for itself: for a title, a summary, a check. A row each: how the system prompt or the user's message begins, and what is asked for.
+
+They are no conversations of the user, however early they arrive. Found in the programs on 2026-11-17; that of opencode in its request, that of Codex in a recorded one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+__all__ = ["HELPERS", "Helper", "helper_of"]
+
+
+class Helper(NamedTuple):
+    """A request of a client for itself."""
+
+    client: str
+    version: str
+    asks_for: str
+    beginning: str
+
+
+HELPERS = (
+    Helper("Claude Code", "2.1.325", "a title", "Generate a short kebab-case name (2-4 words) that captures the main topic"),
+    Helper("Claude Code", "2.1.325", "a title", "Generate a concise, technical issue title"),
+    Helper("Claude Code, opencode", "2.1.325, 1.18.33", "a summary", "You are a helpful AI assistant tasked with summarizing conversations"),
+    Helper("Claude Code", "2.1.325", "a summary", "CRITICAL: Respond with TEXT ONLY"),
+    Helper("Claude Code", "2.1.325", "a summary", "Your task is to create a detailed summary of the conversation so far"),
+    Helper("Codex", "0.166.0", "a summary", "You are performing a CONTEXT CHECKPOINT"),
+    Helper("Gemini CLI", "0.61.0", "a title", "Summarize the user's primary intent or goal in this conversation"),
+    Helper("Gemini CLI", "0.61.0", "who speaks next", "Analyze *only* the content and structure of your immediately preceding response"),
+    Helper("Gemini CLI", "0.61.0", "whether it runs in circles", "You are a diagnostic agent that determines whether a conversational AI assistant is stuck"),
+    Helper("Gemini CLI", "0.61.0", "a summary", "You are a specialized system component responsible for distilling chat history"),
+    Helper("opencode", "1.18.33", "a title", "You are a title generator."),
+    Helper("pi", "0.73.1", "a summary", "You are a context summarization assistant."),
+)  # fmt: skip
+
+
+def helper_of(texts: Iterable[str]) -> Helper | None:
+    """The row of a request, by its system prompt and the user's new messages; None for a request of the user."""
+    beginnings = [text.lstrip()[:400] for text in texts]
+    return next((row for row in HELPERS if any(text.startswith(row.beginning) for text in beginnings)), None)  # fmt: skip
