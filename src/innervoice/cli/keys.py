@@ -6,13 +6,13 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.cli.store import config_option, with_state
+from innervoice.pricing import are_prices_known
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import Budget, Caller, CallerKeys
@@ -201,7 +201,7 @@ def _budget(text: str) -> Budget:
             f"expected dollars and a period (day, week, month or total), such as 50/month, got {text[:80]!r}",
             param_hint="--budget",
         )
-    if find_spec("genai_prices") is None:
+    if not are_prices_known():
         raise click.ClickException(
             'a budget needs the prices of models: pip install "innervoice[prices]", here and where the gateway runs'
         )
