@@ -18,7 +18,7 @@ from innervoice.catalog.lookup import host_of, price_of, user_catalog
 from innervoice.errors import UsageError
 from innervoice.wire.json_access import as_count, as_dict, as_list
 
-__all__ = ["Cost", "are_prices_known", "context_window", "cost", "own_cost"]
+__all__ = ["Cost", "are_prices_known", "context_window", "cost", "own_cost", "token_prices"]
 
 # The names of genai-prices 0.2.1 (read 2026-11-17), and where each API reports the count; the first place that has one counts.
 _COUNTERS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -111,6 +111,17 @@ def cost(response: Response) -> Cost | None:
         reasoning=_reasoning_share(usage, found.output_price),
         model=found.model.id,
     )
+
+
+def token_prices(provider: str, model: str) -> tuple[Decimal, Decimal] | None:
+    """What a token of input and a token of output cost, in US dollars; None if nobody has a price."""
+    count = 1000
+    usage = Usage(input_tokens=count, output_tokens=count)
+    try:
+        price = cost(Response(provider=provider, model=model, usage=usage))
+    except UsageError:
+        return None
+    return (price.input / count, price.output / count) if price else None
 
 
 def own_cost(price: Price, usage: Usage, model: str) -> Cost:

@@ -79,7 +79,7 @@ _VENDOR = re.compile(
 @lru_cache(maxsize=256)
 def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
     """What a model accepts at a host in a dialect; a row that names the host wins over one for all hosts."""
-    row = _best_row(user_catalog().models, model, host, dialect)
+    row = _best_row(reversed(user_catalog().models), model, host, dialect)
     row = row or packaged_row_of(model, host, dialect)
     for change in changes_of(model, host, dialect):
         row = (row or UNKNOWN_MODEL).replace(**change.columns, source=change.source)
@@ -92,10 +92,10 @@ def packaged_row_of(model: str, host: str | None, dialect: str) -> ModelRow | No
 
 
 def changes_of(model: str, host: str | None, dialect: str) -> list[ModelChange]:
-    """What the user's own catalog changes in the row of a model; later ones win."""
+    """What the user's own catalog changes in the row of a model, in this order."""
     return [
         change
-        for change in reversed(user_catalog().changes)
+        for change in user_catalog().changes
         if ("*" in change.hosts or host in change.hosts)
         and (not change.dialects or dialect in change.dialects)
         and fits(change.match, model)
@@ -118,7 +118,7 @@ def _best_row(
 
 def price_of(model: str, host: str | None) -> Price | None:
     """What the user's own catalog says that a model costs at a host."""
-    prices = (price for price in user_catalog().prices if fits(price.match, model))
+    prices = (price for price in reversed(user_catalog().prices) if fits(price.match, model))
     return next((price for price in prices if "*" in price.hosts or host in price.hosts), None)
 
 

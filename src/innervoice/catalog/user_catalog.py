@@ -8,7 +8,7 @@
     [[price]]    US dollars for a million tokens: match, hosts, input, output, cached_input
     [[client]]   as in cli/clients.toml
 
-A row of the user wins over every packaged one; of two rows of the user that fit equally well the first wins.
+A row of the user wins over every packaged one; of two rows of the user that fit equally well the later wins.
 """
 
 from __future__ import annotations
@@ -124,9 +124,9 @@ class _Reading:
         """The rows; raises `UsageError` with every mistake, in the order of lines."""
         for name in self._tables.keys() - _TABLES.keys():
             self._add(name, 0, None, f"unknown table; expected {', '.join(_TABLES)}")
-        hosts = dict(self._by_name("host", "id", Host))
+        hosts = _joined(self._by_name("host", "id", Host))
         self._hosts |= hosts.keys()
-        markup = dict(self._by_name("markup", "family", Card))
+        markup = _joined(self._by_name("markup", "family", Card))
         models, changes = self._models()
         prices = tuple(Price.from_row(row) for row in self._whole("price", Price))
         clients = tuple(self._clients())
@@ -223,6 +223,14 @@ class _Reading:
     def _source(self, table: str, number: int) -> str:
         line = self._lines.get((table, number, None), 1)
         return f"{self._file.name}, line {line}"
+
+
+def _joined(rows: Iterable[tuple[str, dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Rows by their names; of several with one name, the later columns win."""
+    joined: dict[str, dict[str, Any]] = {}
+    for name, row in rows:
+        joined[name] = {**joined.get(name, {}), **row}
+    return joined
 
 
 def wrong_values(row: Mapping[str, Any], hosts: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -100,6 +100,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     seals=("signature", "data"),
+    reasoning_blocks=("thinking", "redacted_thinking"),
     code=Code(
         reader="read:AnthropicReader",
         answer_writer="answer:AnthropicWriter",

@@ -53,6 +53,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     thinks_visibly=True,
     last_mark=b'"done":true',
+    reasoning_members=("thinking",),
     code=Code(
         shape_rules=None,
         reader="read:OllamaReader",

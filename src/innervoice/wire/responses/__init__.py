@@ -106,6 +106,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     seals=("id", "encrypted_content"),
+    reasoning_blocks=("reasoning",),
     code=Code(
         reader="read:ResponsesReader",
         answer_writer="answer:ResponsesWriter",

@@ -1,0 +1,194 @@
+"""`innervoice probe`: measures what a model does with reasoning, and compares it with the catalog."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.catalog.targets import resolved
+from innervoice.cli.running import INTERRUPTED
+from innervoice.errors import InnervoiceError
+from innervoice.show.visible import visible
+
+if TYPE_CHECKING:
+    from innervoice.canon.target import Target
+    from innervoice.probe.run import Result, Run
+    from innervoice.probe.session import Session
+
+__all__ = ["command"]
+
+_EPILOG = """\
+\b
+Examples:
+  innervoice probe anthropic/claude-opus-5-5                    every fact; asks before it spends anything
+  innervoice probe openai/gpt-5.6 --only seals --yes            one group of facts, or one by its id
+  innervoice probe gemini/gemini-3.5-flash --max-usd 0.05 --json
+  innervoice probe anthropic/claude-opus-5-5 --save             writes what differs to your catalog
+  innervoice probe deepseek/deepseek-v4-pro --record traffic/   keeps the redacted traffic
+  innervoice probe deepseek/deepseek-v4-pro --replay traffic/   the same facts from a recording, without a network
+  innervoice probe --base-url http://127.0.0.1:8000/v1          a server of your own: what it is, and how to use it
+
+The exit status is 1 if a fact differs from the catalog. Ctrl+C ends the run; what was measured is kept.
+"""
+_COLOURS = {"differs": "red", "differs in words": "yellow", "not measured": "yellow"}
+
+
+def _words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Words that may be given one by one, or with commas between them."""
+    return tuple(word.strip() for value in values for word in value.split(",") if word.strip())
+
+
+@click.command("probe", epilog=_EPILOG)
+@click.argument("model", required=False)
+@click.option("--base-url", help="Another base URL; without MODEL, a server of your own.")
+@click.option("--model", "own_model", metavar="M", help="With --base-url: the server's model.")
+@click.option("--dialect", help="The wire format, if the host has several.")
+@click.option("--only", multiple=True, callback=_words, help="Only these facts or groups.")
+@click.option("--skip", multiple=True, callback=_words, help="All but these facts or groups.")
+@click.option("--max-usd", type=click.FloatRange(min=0), help="Send nothing that could cost more.")
+@click.option("--yes", is_flag=True, help="Do not ask before requests are sent.")
+@click.option("--json", "as_data", is_flag=True, help="Print JSON.")
+@click.option("--save", "saves", is_flag=True, help="Write what differs to your own catalog.")
+@click.option("--record", metavar="DIR", type=click.Path(), help="Keep the redacted traffic there.")
+@click.option("--replay", metavar="DIR", type=click.Path(), help="Measure a recording.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), default=60.0, show_default=True, help="Seconds for one answer.")  # fmt: skip
+@click.option("--list", "lists", is_flag=True, help="List the facts, and send nothing.")
+def command(**options: Any) -> None:
+    """Measure what MODEL does with reasoning, and compare it with the catalog.
+
+    Small requests are sent with your key: which settings are accepted, what is shown and where, whether seals are checked, how
+    streams and errors look. Facts that differ are measured twice.
+    """
+    try:
+        status = _run(options)
+    except InnervoiceError as error:
+        raise click.ClickException(str(error)) from None
+    raise click.exceptions.Exit(status)
+
+
+def _run(options: dict[str, Any]) -> int:
+    from innervoice.probe.facts import all_facts, selected
+
+    if options["lists"]:
+        for fact in all_facts():
+            click.echo(f"{fact.id:16} {fact.group:9} {fact.fact:42} {fact.column or ''}".rstrip())
+        return 0
+    facts = selected(options["only"], options["skip"])
+    if options["model"] is None:
+        raise click.UsageError("expected a MODEL as provider/model, or --base-url URL")
+    target = resolved(options["model"], options["dialect"])
+    return _measure(target, facts, options)
+
+
+def _measure(target: Target, facts: list[Any], options: dict[str, Any]) -> int:
+    from innervoice.probe.exchanges import Network
+    from innervoice.probe.run import Run
+    from innervoice.probe.session import Session
+
+    server = Network(target, options["base_url"], timeout=options["timeout"])
+    session = Session(target, server, _spending(target, options["max_usd"]))
+    run = Run(facts, session)
+    estimate = run.estimate()
+    if not _confirmed(estimate, options):
+        return INTERRUPTED
+    results, interrupted = _results(run, session, estimate.requests, options)
+    server.close()
+    _report(run, session, results, options)
+    if interrupted:
+        click.echo("Interrupted; the facts above are what was measured.", err=True)
+        return INTERRUPTED
+    if run.stopped:
+        click.echo(f"Error: {visible(run.stopped)}", err=True)
+        return 1
+    return 1 if any(result.status == "differs" for result in results) else 0
+
+
+def _spending(target: Target, most: float | None) -> Any:
+    from innervoice.pricing import token_prices
+    from innervoice.probe.session import Spending
+
+    prices = token_prices(target.provider or "", target.model)
+    if most is not None and prices is None:
+        raise click.ClickException(
+            f'--max-usd needs the price of {target.model}: pip install "innervoice[prices]", or add a [[price]] to your catalog'
+        )
+    spending = Spending(most=None if most is None else Decimal(str(most)))
+    if prices is not None:
+        spending.input_price, spending.output_price = prices
+    return spending
+
+
+def _confirmed(estimate: Any, options: dict[str, Any]) -> bool:
+    """Whether requests may be sent; asks on a terminal."""
+    from innervoice.probe.table import estimate_line
+
+    if options["yes"] or options["replay"]:
+        return True
+    line = estimate_line(estimate)
+    if not sys.stdin.isatty():
+        raise click.UsageError(f"{line}; pass --yes to send them")
+    return click.confirm(f"{line}; go on?", default=True, err=True)
+
+
+def _results(
+    run: Run, session: Session, requests: int, options: dict[str, Any]
+) -> tuple[list[Result], bool]:
+    """The results, and whether the user ended the run."""
+    results: list[Result] = []
+    with _progress(session, requests, hidden=options["as_data"]):
+        try:
+            for result in run.results():
+                results.append(result)  # noqa: PERF402 - an interruption keeps those so far
+        except KeyboardInterrupt:
+            return results, True
+    return results, False
+
+
+@contextmanager
+def _progress(session: Session, requests: int, *, hidden: bool) -> Iterator[None]:
+    """A bar on standard error, if that is a terminal."""
+    if hidden or not sys.stderr.isatty():
+        yield
+        return
+    with click.progressbar(length=requests, label="measuring", file=sys.stderr) as bar:
+        session.tick = lambda: bar.update(1)
+        yield
+
+
+def _report(run: Run, session: Session, results: list[Result], options: dict[str, Any]) -> None:
+    from innervoice.probe.saving import save, toml_of
+    from innervoice.probe.table import as_json, summary_lines, table_lines
+
+    target, spending = run.target, session.spending
+    name = f"{target.provider}/{target.model}"
+    if options["as_data"]:
+        dollars = spending.spent if spending.output_price is not None else None
+        data = as_json(
+            name,
+            session.server.base_url,
+            results,
+            requests=spending.requests,
+            dollars=dollars,
+            stopped=run.stopped,
+        )
+        click.echo(dump_json(data))
+    else:
+        for line in table_lines(results, _coloured):
+            click.echo(visible(line) if not sys.stdout.isatty() else line)
+        for line in summary_lines(results, saves=options["saves"], records=bool(options["record"])):
+            click.echo(line)
+    if options["saves"]:
+        text = toml_of(results, target, datetime.now(UTC).date())
+        place = save(text) if text else None
+        click.echo(f"saved to {place}" if place else "nothing to save", err=True)
+
+
+def _coloured(text: str, status: str) -> str:
+    return click.style(text, fg=_COLOURS[status]) if status in _COLOURS and sys.stdout.isatty() else text  # fmt: skip
