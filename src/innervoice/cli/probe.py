@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,6 +38,7 @@ Examples:
 
 The exit status is 1 if a fact differs from the catalog. Ctrl+C ends the run; what was measured is kept.
 """
+_NOBODY: Any = None
 _COLOURS = {"differs": "red", "differs in words": "yellow", "not measured": "yellow"}
 
 
@@ -81,26 +83,51 @@ def _run(options: dict[str, Any]) -> int:
             click.echo(f"{fact.id:16} {fact.group:9} {fact.fact:42} {fact.column or ''}".rstrip())
         return 0
     facts = selected(options["only"], options["skip"])
-    if options["model"] is None:
+    model, dialect = options["model"], options["dialect"]
+    if model is None and options["replay"]:
+        model, dialect = _only_recorded(Path(options["replay"]))
+    if model is None:
         raise click.UsageError("expected a MODEL as provider/model, or --base-url URL")
-    target = resolved(options["model"], options["dialect"])
-    return _measure(target, facts, options)
+    return _measure(resolved(model, dialect), facts, options)
+
+
+def _only_recorded(folder: Path) -> tuple[str, str]:
+    """The model of a folder that has one recording."""
+    from innervoice.probe.recordings import recorded_models
+
+    models = recorded_models(folder)
+    if len(models) != 1:
+        known = ", ".join(models) or "none"
+        raise click.UsageError(f"expected a MODEL: {folder} has recordings of {known}")
+    return next(iter(models.items()))
 
 
 def _measure(target: Target, facts: list[Any], options: dict[str, Any]) -> int:
     from innervoice.probe.exchanges import Network
+    from innervoice.probe.recordings import Recorded, Recorder
     from innervoice.probe.run import Run
     from innervoice.probe.session import Session
 
-    server = Network(target, options["base_url"], timeout=options["timeout"])
-    session = Session(target, server, _spending(target, options["max_usd"]))
+    session = Session(target, _NOBODY, _spending(target, options["max_usd"]))
     run = Run(facts, session)
+    network = None
+    if options["replay"]:
+        session.server, session.sleep = Recorded(Path(options["replay"]), target), lambda _: None
+    else:
+        session.server = network = Network(target, options["base_url"], timeout=options["timeout"])
+    recorder = None
+    if options["record"]:
+        folder = Path(options["record"])
+        session.server = recorder = Recorder(session.server, folder, lambda: run.current)
     estimate = run.estimate()
     if not _confirmed(estimate, options):
         return INTERRUPTED
     results, interrupted = _results(run, session, estimate.requests, options)
-    server.close()
+    if network:
+        network.close()
     _report(run, session, results, options)
+    if recorder:
+        click.echo(f"recorded in {recorder.write(target)}", err=True)
     if interrupted:
         click.echo("Interrupted; the facts above are what was measured.", err=True)
         return INTERRUPTED

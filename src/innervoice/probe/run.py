@@ -111,6 +111,8 @@ class Run:
         self._expected: dict[str, Finding | str] = {}
         self.stopped = ""
         """Why the run ended early."""
+        self.current: Fact | None = None
+        """The fact that is measured now."""
 
     @property
     def target(self) -> Target:
@@ -138,6 +140,7 @@ class Run:
         if not self._expected:
             self.estimate()
         for fact in self._facts:
+            self.current = fact
             try:
                 result = self._result(fact)
             except StoppedError as problem:
