@@ -146,7 +146,7 @@ PLANTED = [
         ("host", {"exclusive": []}, "exclusive"),
     ]),
     *_all(VLLM, [
-        ("host", {"fields": ["reasoning_content"]}, ("place", "streamed-place")),
+        ("host", {"fields": ["reasoning_details"]}, ("place", "streamed-place")),
         ("markup", {"tags": ["reasoning"]}, ("place", "inline")),
         ("markup", {"prefix_open": True}, ("prefix", "inline")),
     ]),
@@ -228,6 +228,7 @@ COLUMNS_NOT_SEEN = {
     ("model", "context"): "a request that fills it would be expensive",
     **{("server", name): "differs in words" for name in ("words", "status")},
     **{("server", name): "a failure: not measured" for name in ("fails", "retry_after")},
+    ("server", "poses_as"): "what a server of one's own is: test_servers.py",
 }  # fmt: skip
 
 

@@ -67,7 +67,7 @@ _CLAUDE_IN_CHAT = (
 )
 _NOT_ENFORCED = "the emulator does not enforce it there"
 KNOWN = {
-    **{("databricks", fact): _CLAUDE_IN_CHAT for fact in ("refuses", "refuses-always", "efforts", "budget-least", "kinds", "prefill", "prefill-off", "showable")},
+    **{("databricks", fact): _CLAUDE_IN_CHAT for fact in ("refuses", "refuses-always", "efforts", "budget-least", "kinds", "prefill", "prefill-off", "showable", "streamed-place")},
     ("bedrock", "refuses-always"): "Converse has no top_k, and refuses it as unknown",
     ("bedrock", "efforts"): _NOT_ENFORCED,
     ("ollama", "efforts"): "Ollama's API has the words, whatever the model does",

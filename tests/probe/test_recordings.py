@@ -71,7 +71,7 @@ def test_nothing_private_is_kept(at, tmp_path, model, dialect):
     assert "authorization" not in text.lower()
     assert "127.0.0.1" not in text
     # Seals are long, and nothing else that a probe sends or gets is.
-    assert not re.search(r"[A-Za-z0-9+/_=-]{80,}", text)
+    assert not re.search(r"[A-Za-z0-9+/_=-]{100,}", text)
 
 
 def test_the_form_of_the_vectors(at, tmp_path):

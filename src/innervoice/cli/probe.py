@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from innervoice.canon.target import Target
     from innervoice.probe.run import Result, Run
     from innervoice.probe.session import Session
+
+    _About = Callable[[list[Result]], tuple[list[str], list[str]]]
+    """Lines before and after the table, from the results."""
 
 __all__ = ["command"]
 
@@ -51,6 +55,7 @@ def _words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.argument("model", required=False)
 @click.option("--base-url", help="Another base URL; without MODEL, a server of your own.")
 @click.option("--model", "own_model", metavar="M", help="With --base-url: the server's model.")
+@click.option("--key-variable", metavar="NAME", help="The environment variable with the key, if it is not the provider's usual one.")  # fmt: skip
 @click.option("--dialect", help="The wire format, if the host has several.")
 @click.option("--only", multiple=True, callback=_words, help="Only these facts or groups.")
 @click.option("--skip", multiple=True, callback=_words, help="All but these facts or groups.")
@@ -86,9 +91,55 @@ def _run(options: dict[str, Any]) -> int:
     model, dialect = options["model"], options["dialect"]
     if model is None and options["replay"]:
         model, dialect = _only_recorded(Path(options["replay"]))
+    if model is None and options["base_url"]:
+        return _measure_own(facts, options)
     if model is None:
         raise click.UsageError("expected a MODEL as provider/model, or --base-url URL")
     return _measure(resolved(model, dialect), facts, options)
+
+
+def _measure_own(facts: list[Any], options: dict[str, Any]) -> int:
+    """Measures a server of the user's own: first what it is, then its facts, and at the end how to use it."""
+    from innervoice.probe.exchanges import Network
+    from innervoice.probe.servers import (
+        accepts_plain,
+        advice_lines,
+        base_for,
+        find_server,
+        server_lines,
+        with_apis,
+    )
+    from innervoice.probe.session import Session
+
+    timeout, key = options["timeout"], _key(options)
+    custom = resolved("custom/any")
+    with closing(Network(custom, options["base_url"], timeout=timeout, api_key=key)) as network:
+        server = find_server(options["base_url"], network.get)
+    target = server.target(options["own_model"], options["dialect"])
+
+    def accepts(tried: Target) -> bool:
+        address = base_for(server, tried.dialect)
+        with closing(Network(tried, address, timeout=timeout, api_key=key)) as called:
+            return accepts_plain(Session(tried, called))
+
+    if not options["yes"]:
+        click.echo(f"{server.name}: {target.model}", err=True)
+    options["base_url"] = base_for(server, target.dialect)
+
+    def about(results: list[Result]) -> tuple[list[str], list[str]]:
+        found = with_apis(server, accepts, target.model)
+        by_fact = {result.fact.id: result for result in results}
+        return server_lines(found, target.model), advice_lines(found, target, by_fact)
+
+    return _measure(target, facts, options, about)
+
+
+def _key(options: dict[str, Any]) -> str | None:
+    """The key in the variable that the user named; None: the provider's own variable is read."""
+    name = options["key_variable"]
+    if name and not os.environ.get(name):
+        raise click.UsageError(f"--key-variable names {name}, which is not set")
+    return os.environ[name] if name else None
 
 
 def _only_recorded(folder: Path) -> tuple[str, str]:
@@ -102,7 +153,9 @@ def _only_recorded(folder: Path) -> tuple[str, str]:
     return next(iter(models.items()))
 
 
-def _measure(target: Target, facts: list[Any], options: dict[str, Any]) -> int:
+def _measure(
+    target: Target, facts: list[Any], options: dict[str, Any], about: _About | None = None
+) -> int:
     from innervoice.probe.exchanges import Network
     from innervoice.probe.recordings import Recorded, Recorder
     from innervoice.probe.run import Run
@@ -114,7 +167,10 @@ def _measure(target: Target, facts: list[Any], options: dict[str, Any]) -> int:
     if options["replay"]:
         session.server, session.sleep = Recorded(Path(options["replay"]), target), lambda _: None
     else:
-        session.server = network = Network(target, options["base_url"], timeout=options["timeout"])
+        network = Network(
+            target, options["base_url"], timeout=options["timeout"], api_key=_key(options)
+        )
+        session.server = network
     recorder = None
     if options["record"]:
         folder = Path(options["record"])
@@ -122,10 +178,13 @@ def _measure(target: Target, facts: list[Any], options: dict[str, Any]) -> int:
     estimate = run.estimate()
     if not _confirmed(estimate, options):
         return INTERRUPTED
-    results, interrupted = _results(run, session, estimate.requests, options)
-    if network:
-        network.close()
-    _report(run, session, results, options)
+    try:
+        results, interrupted = _results(run, session, estimate.requests, options)
+    finally:
+        if network:
+            network.close()
+    before, after = about(results) if about and not interrupted else ([], [])
+    _report(run, session, results, options, before=before, after=after)
     if recorder:
         click.echo(f"recorded in {recorder.write(target)}", err=True)
     if interrupted:
@@ -189,7 +248,15 @@ def _progress(session: Session, requests: int, *, hidden: bool) -> Iterator[None
         yield
 
 
-def _report(run: Run, session: Session, results: list[Result], options: dict[str, Any]) -> None:
+def _report(
+    run: Run,
+    session: Session,
+    results: list[Result],
+    options: dict[str, Any],
+    *,
+    before: list[str],
+    after: list[str],
+) -> None:
     from innervoice.probe.saving import save, toml_of
     from innervoice.probe.table import as_json, summary_lines, table_lines
 
@@ -205,12 +272,18 @@ def _report(run: Run, session: Session, results: list[Result], options: dict[str
             dollars=dollars,
             stopped=run.stopped,
         )
+        if before or after:
+            data["server"] = [*before, *after]
         click.echo(dump_json(data))
     else:
+        for line in before:
+            click.echo(visible(line))
         for line in table_lines(results, _coloured):
             click.echo(visible(line) if not sys.stdout.isatty() else line)
         for line in summary_lines(results, saves=options["saves"], records=bool(options["record"])):
             click.echo(line)
+        for line in after:
+            click.echo(visible(line))
     if options["saves"]:
         text = toml_of(results, target, datetime.now(UTC).date())
         place = save(text) if text else None

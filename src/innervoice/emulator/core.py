@@ -14,6 +14,7 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
+from innervoice.catalog.servers import server_named
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions
 from innervoice.emulator.call import (
@@ -172,8 +173,18 @@ class Emulator:
         if method == "GET" and (stored := interactions.stored(self._memory, path)):
             return _json(stored.status, stored.body)
         plain = path.partition("?")[0]
-        listed = reply_without_body(plain) if method in ("GET", "HEAD") else None
+        listed = None
+        if method in ("GET", "HEAD"):
+            listed = self._own_reply(plain) or reply_without_body(plain)
         return _not_found(method, plain) if listed is None else _json(200, listed)
+
+    def _own_reply(self, path: str) -> Any:
+        """What the program behind a host replies at a path of its own, which tells what program it is; None elsewhere."""
+        provider, _, rest = path.lstrip("/").partition("/")
+        host = host_of(provider)
+        name = self._deviations.manners(provider, "").poses_as or (host.id if host else "")
+        row = server_named(name)
+        return row.replies.get(f"/{rest}") if row and host else None
 
     def _call(
         self,

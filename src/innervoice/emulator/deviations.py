@@ -84,6 +84,8 @@ class Manners(Row, frozen=True, kw_only=True):
     """What happens to one request after the other: a status, "cut", "slow", or "" for nothing; then again from the start."""
     retry_after: str | None = None
     """The header `retry-after` of failures."""
+    poses_as: str | None = None
+    """The program whose replies to requests without a body it has: an id of catalog/servers.toml; None: that of its host."""
 
 
 class Deviation(Row, frozen=True, kw_only=True):

@@ -82,7 +82,9 @@ def _fields(_: Fact, value: Any, target: Target) -> Any:
     if not has_members or host is None or any(map(_is_no_field, value)):
         return _UNKNOWN
     # A host may have several; which of them a model uses is not in the catalog.
-    known = all(any(field.startswith(place) for field in host.fields) for place in value)
+    known = all(
+        any(f"{field} ".startswith(f"{place} ") for field in host.fields) for place in value
+    )
     return host.fields if known else tuple(value)
 
 
@@ -92,7 +94,7 @@ def _is_no_field(place: str) -> bool:
 
 def _inline(_: Fact, value: Any, target: Target) -> Any:
     # A host that may leave reasoning in the text need not do so for every model.
-    return True if value else (_UNKNOWN if target.host and target.host.inline else False)
+    return bool(value or (target.host and target.host.inline))
 
 
 def _prefix(_: Fact, value: Any, target: Target) -> Any:
@@ -197,6 +199,7 @@ _CONVERTERS: dict[str, Converter] = {
     "showable": _showable,
     "usage-separate": _as_it_is,
     "place": _fields,
+    "streamed-place": _fields,
     "inline": _inline,
     "prefix": _prefix,
     "efforts": _as_it_is,

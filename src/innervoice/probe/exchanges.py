@@ -28,7 +28,7 @@ from innervoice.client.error_mapping import (
     secrets_of,
     status_of,
 )
-from innervoice.client.settings import Settings
+from innervoice.client.settings import ClientOptions, Settings
 from innervoice.decoding import read_answer
 from innervoice.emulator.core import Emulator
 from innervoice.emulator.routes import base_urls
@@ -85,8 +85,21 @@ class Emulated:
 class Network:
     """A server behind a URL, with the key of the environment."""
 
-    def __init__(self, target: Target, base_url: str | None, *, timeout: float) -> None:
-        self._settings = Settings({"base_url": base_url} if base_url else {})
+    def __init__(
+        self,
+        target: Target,
+        base_url: str | None,
+        *,
+        timeout: float,
+        api_key: str | None = None,
+    ) -> None:
+        options: ClientOptions = {}
+        if base_url:
+            options["base_url"] = base_url
+        if api_key:
+            options["api_key"], options["provider"] = api_key, target.provider
+        self._settings = Settings(options)
+        self._target = target
         host = target.host
         self.base_url = base_url or (base_url_of(host, self._settings.environ) if host else "")
         self._is_default = base_url is None
@@ -104,9 +117,12 @@ class Network:
         headers.update(keyring.headers(destination, outgoing))
         return self._sent(outgoing, secrets_of(headers), peek=peek)
 
-    def get(self, url: str, headers: Mapping[str, str]) -> Raw:
+    def get(self, url: str) -> Raw:
         """The reply to a request without a body."""
-        return self._sent(Outgoing("GET", url, dict(headers), b""), frozenset())
+        outgoing = Outgoing("GET", url, {"user-agent": "innervoice probe"}, b"")
+        destination = Destination(self._target, self._is_default)
+        outgoing.headers.update(self._settings.keyring.headers(destination, outgoing))
+        return self._sent(outgoing, secrets_of(outgoing.headers))
 
     def _sent(self, outgoing: Outgoing, secrets: frozenset[str], *, peek: bool = False) -> Raw:
         if self._http is None:
@@ -163,6 +179,8 @@ class Outcome:
     """The members of the body of a refusal."""
     complaints: tuple[str, ...] = ()
     """The rules of the dialect's grammar that a stream broke."""
+    is_late: bool = False
+    """Whether the refusal came inside an answer, not as a status."""
     wait: float | None = None
     """How long the server asks to wait before the next try."""
 
@@ -207,7 +225,8 @@ def _answer(raw: Raw, wire: Wire, target: Target, *, peek: bool) -> Outcome:
         status = status_of(response.error)
         words = response.error.message or "the answer ended in an error"
         kind: Any = "refused" if status in _REFUSALS else "failed"
-        return Outcome(kind, status or raw.status, words, shape=_shape(response.error.raw))
+        shape = _shape(response.error.raw)
+        return Outcome(kind, status or raw.status, words, shape=shape, is_late=True)
     if peek and raw.body:
         return Outcome("accepted", raw.status)
     if not response.ended:

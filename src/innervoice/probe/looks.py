@@ -401,6 +401,14 @@ def error_shape(session: Session, _fact: Fact) -> Finding:
     raise NotMeasuredError("nothing was refused")
 
 
+def stream_error(session: Session, fact: Fact) -> Finding:
+    """How a refusal of a streamed request comes: as a status, or as an event of the stream."""
+    outcome = session.outcome(recipe_of(fact))
+    if outcome.is_accepted:
+        raise NotMeasuredError("nothing was refused")
+    return Finding("an event" if outcome.is_late else "a status")
+
+
 def retry(session: Session, _fact: Fact) -> Finding:
     """What failures said about when to try again."""
     if not session.waits:
@@ -413,6 +421,6 @@ LOOKS: dict[str, Look] = {
     look.__name__: look
     for look in (
         accepted, accepted_each, refused_each, highest, off, kinds, exclusive, least_budget, most_budget, most_output, reasons,
-        shown, showable, whole, place, inline, opened, grammar, counted, counted_apart, calls, sealed, error_shape, retry,
+        shown, showable, whole, place, inline, opened, grammar, counted, counted_apart, calls, sealed, error_shape, stream_error, retry,
     )
 }  # fmt: skip

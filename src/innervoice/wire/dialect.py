@@ -244,6 +244,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The members of a message that are reasoning."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
+    is_local: bool = False
+    """Servers on machines of one's own have it."""
     inline_reasoning: bool = False
     """Text of an unknown host is searched for inline reasoning: open models speak this dialect."""
     looks_like: Callable[[dict[str, Any], str | None], bool] = _never

@@ -101,6 +101,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     seals=("signature", "data"),
     reasoning_blocks=("thinking", "redacted_thinking"),
+    is_local=True,
     code=Code(
         reader="read:AnthropicReader",
         answer_writer="answer:AnthropicWriter",

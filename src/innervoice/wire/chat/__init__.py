@@ -96,6 +96,7 @@ DIALECT = Dialect(
     ),
     reasoning_members=("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"),
     limit_names=("max_tokens", "max_completion_tokens"),
+    is_local=True,
     code=Code(
         reader="read:ChatReader",
         answer_writer="answer:ChatWriter",

@@ -54,6 +54,7 @@ DIALECT = Dialect(
     thinks_visibly=True,
     last_mark=b'"done":true',
     reasoning_members=("thinking",),
+    is_local=True,
     code=Code(
         shape_rules=None,
         reader="read:OllamaReader",

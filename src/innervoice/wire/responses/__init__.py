@@ -107,6 +107,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     seals=("id", "encrypted_content"),
     reasoning_blocks=("reasoning",),
+    is_local=True,
     code=Code(
         reader="read:ResponsesReader",
         answer_writer="answer:ResponsesWriter",
