@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -60,6 +61,9 @@ __all__ = ["Exchange", "is_output", "is_uncompressed"]
 
 _AGENT = "innervoice (python)"
 _DAMAGED = ("DecodeError", "FrameError")
+_NEW = frozenset({"unknown_block", "content_unread"})
+"""Notes of an answer by which its API may have changed."""
+_code = attrgetter("code")
 
 
 class Exchange:
@@ -373,10 +377,14 @@ class Exchange:
         fields = {name: getattr(response, name) for name in response.__struct_fields__}
         return StructuredResponse(**fields, answer_type=self._answer_type)
 
-    def _explain_hidden(self, response: Response) -> None:
-        """Notes why there is nothing to read of reasoning that took place."""
+    def _explain(self, response: Response) -> None:
+        """Notes reasoning in a form that is not known here, and why there is nothing to read of reasoning that took place."""
         thoughts = [part.text for part in response.parts if isinstance(part, Thinking)]
-        if any(thoughts) or not (thoughts or response.usage.reasoning_tokens):
+        if any(thoughts) and _NEW.isdisjoint(map(_code, response.notes)):
+            return
+        self._note_drift(response)
+        is_hidden = not any(thoughts) and (thoughts or response.usage.reasoning_tokens)
+        if self._on_hidden is None or not is_hidden:  # not a client's own call
             return
         row, setting = self._destination.target.row, self._request.reasoning
         if self._recovered:
@@ -402,11 +410,8 @@ class Exchange:
 
     def _noted(self, response: Response) -> Response:
         """The response with the notes of the request in front of its own."""
-        if self._on_hidden is not None:  # a client's own call
-            self._explain_hidden(response)
-            self._note_drift(response)
-        elif response.notes:
-            self._note_drift(response)
+        if self._on_hidden is not None or not _NEW.isdisjoint(map(_code, response.notes)):
+            self._explain(response)
         notes = (*self._wire.notes, *self._notebook.notes())
         return response.replace(notes=(*notes, *response.notes)) if notes else response
 
