@@ -51,6 +51,30 @@ def test_the_table(deviating):
     assert result.exit_code == 1
 
 
+def test_words_of_a_server_cannot_control_a_terminal(at):
+    """They are shown in one line, with control characters made visible."""
+    server, answering = at
+    words = "a\x1b[31mb\nc"
+    refusing = [{"model": {"max_output": 100}, "server": {"words": words}}]
+    answering.emulator = Emulator(deviations=refusing)
+    shown = called(server, "--yes", "--only", "plain,default").stdout
+
+    assert "not measured: refused: a" in shown
+    assert "\x1b" not in shown
+    assert len(shown.splitlines()) == 5
+
+
+def test_a_model_that_the_server_does_not_have(at):
+    """If a plain request is refused, nothing else is measured."""
+    server, answering = at
+    answering.emulator = Emulator()
+    result = called(server, "--yes", model="anthropic/claude-unheard-of")
+
+    assert result.exit_code == 1
+    assert "Error: a plain request is refused: 404 model: claude-unheard-of" in result.stderr
+    assert "DIFFERS" not in result.stdout
+
+
 def test_it_asks_before_anything_is_sent(at):
     server, answering = at
     answering.requests = 0

@@ -279,7 +279,7 @@ def _report(
         for line in before:
             click.echo(visible(line))
         for line in table_lines(results, _coloured):
-            click.echo(visible(line) if not sys.stdout.isatty() else line)
+            click.echo(line)
         for line in summary_lines(results, saves=options["saves"], records=bool(options["record"])):
             click.echo(line)
         for line in after:

@@ -76,7 +76,9 @@ def accepted_each(session: Session, fact: Fact) -> Finding:
 
 def refused_each(session: Session, fact: Fact) -> Finding:
     """Which of some values are refused."""
-    return _each(session, fact, is_kept=lambda outcome: not outcome.is_accepted)
+    finding = _each(session, fact, is_kept=lambda outcome: not outcome.is_accepted)
+    finding.text = shown_value(finding.value)
+    return finding
 
 
 def _each(session: Session, fact: Fact, *, is_kept: Callable[[Outcome], bool]) -> Finding:

@@ -16,6 +16,7 @@ from innervoice.probe.columns import Column, catalog_value, column_of
 from innervoice.probe.exchanges import Emulated
 from innervoice.probe.facts import Fact, concerned
 from innervoice.probe.looks import LOOKS, Finding, is_reasoning
+from innervoice.probe.recipes import Recipe
 from innervoice.probe.session import NotMeasuredError, Session, Spending, StoppedError
 
 __all__ = ["Estimate", "Result", "Run", "Status"]
@@ -136,18 +137,29 @@ class Run:
             return str(problem)
 
     def results(self) -> Iterator[Result]:
-        """The facts one after the other, as they are measured; ends early if the server denies access."""
+        """The facts one after the other, as they are measured; ends early if the server denies access, or refuses everything."""
         if not self._expected:
             self.estimate()
-        for fact in self._facts:
-            self.current = fact
-            try:
+        try:
+            self._check_plain()
+            for fact in self._facts:
+                self.current = fact
                 result = self._result(fact)
-            except StoppedError as problem:
-                self.stopped = str(problem)
+                if result is not None:
+                    yield result
+        except StoppedError as problem:
+            self.stopped = str(problem)
+
+    def _check_plain(self) -> None:
+        """Raises `StoppedError` if not even a plain request is accepted: then a refusal says nothing about what it adds."""
+        session = self._side.session
+        try:
+            outcome = session.outcome(Recipe(whole=True))
+            if outcome.is_accepted or session.streams():
                 return
-            if result is not None:
-                yield result
+        except NotMeasuredError:
+            return  # perhaps later
+        raise StoppedError(f"a plain request is refused: {outcome.status} {outcome.words}"[:300])
 
     def _result(self, fact: Fact) -> Result | None:
         expected = self._expected[fact.id]

@@ -8,6 +8,7 @@ from typing import Any
 
 from innervoice.catalog.fact_sources import shown_value
 from innervoice.probe.run import Estimate, Result
+from innervoice.show.visible import visible
 
 __all__ = ["as_json", "estimate_line", "summary_lines", "table_lines"]
 
@@ -64,6 +65,8 @@ def _measured(result: Result) -> str:
 
 
 def _short(text: str, longest: int) -> str:
+    """A text in one line of a table; the words of a server may have anything in them."""
+    text = visible(" ".join(text.split()))
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
