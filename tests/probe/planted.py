@@ -134,7 +134,7 @@ PLANTED = [
         ("server", {"dropped": "accepted"}, "dropped"),
         ("markup", {"tags": ["thought"]}, ("place", "inline")),
         ("model", {"replay_field": "reasoning"}, "dropped"),
-        ("model", {"replay": "never", "says": {"replay": "reasoning_content is not allowed here"}}, "loop"),
+        ("model", {"replay": "never", "says": {"replay": "reasoning is not allowed here"}}, ("loop", "message-members")),
     ]),
     *_all(QWEN, [
         ("model", {"budget": [64, 38912]}, "budget-least"),
@@ -200,11 +200,15 @@ def _masked() -> set[tuple[str, str]]:
         *((one, renamed) for one in (bound, reads, readable_by, *seals)),
         (_planted(HAIKU, "model", "off_up_to"), next(one for one in PLANTED if one.model == HAIKU and one.columns == {"off": "never"})),
     ]  # fmt: skip
+    pairs += [
+        (_planted(HAIKU, "model", "off_up_to"), _planted(HAIKU, "server", "ignores")),
+        (_planted(GPT, "server", "seals"), _planted(GPT, "host", "sealed_only")),
+    ]
     return {(one.name, other.name) for one, other in pairs}
 
 
 MASKED = _masked()
-"""Deviations that cannot be seen while another one is there: nothing is sealed, the loop is refused as a whole, it is never off."""
+"""Deviations that cannot be seen while another one is there: nothing is sealed, the loop is refused as a whole, it is never off, or off is ignored."""
 
 _OURS = "what we call or send, not what the server does"
 _ROUTE = "where and how requests are sent: without it nothing can be measured"

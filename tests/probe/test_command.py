@@ -206,6 +206,34 @@ def test_what_differs_is_saved_and_then_agrees(deviating, tmp_path):
     assert "innervoice probe, 20" in shown
 
 
+@pytest.mark.parametrize(
+    ("model", "deviation"),
+    [
+        ("gemini/gemini-2.5-flash", {"budget": [1, 12345]}),
+        ("gemini/gemini-2.5-flash", {"budget": [300, 24576]}),
+        ("alibaba/qwen3.8-max", {"budget": [1, 20000]}),
+        ("gemini/gemini-3.5-flash", {"control": "gemini-budget"}),
+        (OPUS, {"max_output": 77777}),
+        (OPUS, {"refuses_always": ["top_k"], "prefill": True, "off": "value"}),
+    ],
+    ids=str,
+)
+def test_what_was_saved_is_exact(at, tmp_path, model, deviation):
+    """A second probe finds nothing more to save."""
+    server, answering = at
+    provider, _, name = model.partition("/")
+    answering.emulator = Emulator(deviations=[{"match": [name], "model": deviation}])
+    file = tmp_path / "catalog.toml"
+    file.touch()
+    line = ["probe", model, "--base-url", server.base_url(provider), "--yes", "--json"]
+    environment = {"INNERVOICE_CATALOG": str(file), "ANTHROPIC_API_KEY": "x", "GEMINI_API_KEY": "x"}
+    first = json.loads(run(*line, "--save", **environment).stdout)
+    second = json.loads(run(*line, **environment).stdout)
+
+    assert [fact for fact in first["facts"] if "saves" in fact]
+    assert [fact for fact in second["facts"] if "saves" in fact] == []
+
+
 def test_nothing_to_save(at, tmp_path):
     server, answering = at
     answering.emulator = Emulator()

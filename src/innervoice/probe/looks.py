@@ -26,7 +26,8 @@ __all__ = ["LOOKS", "Finding", "is_reasoning"]
 _OPENER = re.compile(r"<([A-Za-z][\w:]{0,40})")
 _CLOSER = re.compile(r"</([A-Za-z][\w:]{0,40})")
 _KNOWN_BUDGET = 1024
-_BUDGET_STEPS = 4
+_STEPS = 16
+"""How often a number is doubled or halved until one is accepted; refusals cost nothing."""
 
 
 @dataclass
@@ -174,7 +175,7 @@ def exclusive(session: Session, _fact: Fact) -> Finding:
 def least_budget(session: Session, _fact: Fact) -> Finding:
     """The smallest budget that is accepted, near the one in the catalog."""
     least, most = session.target.row.budget or (1, 1)
-    above = [least * 2**step for step in range(1, _BUDGET_STEPS) if least * 2**step <= most]
+    above = [least * 2**step for step in range(1, _STEPS) if least * 2**step <= most]
     below = [least - 1, least // 2, 1] if least > 1 else []
     return _limit(session, [least, *above], [number for number in below if number >= 1])
 
@@ -182,38 +183,58 @@ def least_budget(session: Session, _fact: Fact) -> Finding:
 def most_budget(session: Session, _fact: Fact) -> Finding:
     """The largest budget that is accepted, near the one in the catalog."""
     least, most = session.target.row.budget or (1, 1)
-    below = [most // 2**step for step in range(1, _BUDGET_STEPS) if most // 2**step >= least]
+    below = [most // 2**step for step in range(1, _STEPS) if most // 2**step >= least]
     return _limit(session, [most, *below], [most + 1, most * 2])
 
 
 def _limit(session: Session, towards: list[int], beyond: list[int]) -> Finding:
-    """The first accepted of some numbers, or, if the first one is, the last accepted of others beyond it."""
-    finding = Finding(None, "none")
+    """The bound of accepted numbers: that of the catalog, the first of `towards`, or else the exact one."""
+    finding = Finding(None, "none accepted")
 
     def is_accepted(number: int) -> bool:
         recipe = Recipe(setting="on", budget=number)
         return finding.note(session, recipe, session.outcome(recipe)).is_accepted
 
-    finding.value = next((number for number in towards if is_accepted(number)), None)
-    if finding.value == towards[0]:
+    finding.value = _bound(towards, beyond, is_accepted)
+    finding.text = f"{finding.value:,}" if finding.value is not None else finding.text
+    return finding
+
+
+def _bound(towards: list[int], beyond: list[int], is_accepted: Callable[[int], bool]) -> int | None:
+    """The last accepted number: the first of `towards` if nothing beyond it is accepted, or else by bisection."""
+    good, bad = None, None
+    for number in towards:
+        if is_accepted(number):
+            good = number
+            break
+        bad = number
+    if good == towards[0]:
         for number in beyond:
             if not is_accepted(number):
+                bad = number
                 break
-            finding.value = number
-    finding.text = f"{finding.value:,}" if finding.value is not None else "none accepted"
-    return finding
+            good = number
+        if good == towards[0]:
+            return good
+    while good is not None and bad is not None and abs(good - bad) > 1:
+        middle = (good + bad) // 2
+        good, bad = (middle, bad) if is_accepted(middle) else (good, middle)
+    return good
 
 
 def most_output(session: Session, _fact: Fact) -> Finding:
     """Whether the limit of the catalog is accepted, or else which smaller one."""
     most = session.target.row.max_output or 1
-    finding = Finding(None, "none")
-    for step in range(_BUDGET_STEPS):
-        recipe = Recipe(limit=most // 2**step, stream=True, peek=True)
-        if finding.note(session, recipe, session.outcome(recipe)).is_accepted:
-            finding.value = most // 2**step
-            break
-    finding.text = f"{finding.value:,}" if finding.value else "none accepted"
+    finding = Finding(None, "none accepted")
+
+    def is_accepted(number: int) -> bool:
+        recipe = Recipe(limit=number, stream=True, peek=True)
+        return finding.note(session, recipe, session.outcome(recipe)).is_accepted
+
+    finding.value = _bound(
+        [most // 2**step for step in range(_STEPS) if most >= 2**step], [], is_accepted
+    )
+    finding.text = f"{finding.value:,}" if finding.value else finding.text
     return finding
 
 
@@ -280,9 +301,14 @@ def shown(session: Session, fact: Fact) -> Finding:
 def showable(session: Session, fact: Fact) -> Finding:
     """Which settings for what is shown have an effect."""
     finding = Finding((), "-")
+    is_on = session.on_choice() is not None
     for value in values_of(fact, session.target):
         recipe = recipe_of(fact, value)
+        if not is_on:  # nothing that would switch it on is accepted; perhaps this is, alone
+            recipe = recipe.replace(setting="default")
         outcome = finding.note(session, recipe, session.outcome(recipe))
+        if not is_on and not outcome.is_accepted:
+            raise NotMeasuredError(f"refused: {outcome.words}"[:120])
         if outcome.is_accepted and _is_readable(outcome) == (value != "hidden"):
             finding.value = (*finding.value, value)
     finding.text = shown_value(finding.value)
