@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from decimal import Decimal
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Any
 
 from innervoice.canon.response import Response
@@ -65,7 +64,13 @@ _MODALITIES = {
 
 def are_prices_known() -> bool:
     """Whether there are prices at all: genai-prices is installed, or the user's own catalog has some."""
-    return bool(user_catalog().prices) or find_spec("genai_prices") is not None
+    if user_catalog().prices:
+        return True
+    try:
+        import_module("genai_prices")
+    except ImportError:
+        return False
+    return True
 
 
 def cost(response: Response) -> Cost | None:
