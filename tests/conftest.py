@@ -23,3 +23,5 @@ pytest_plugins = ["innervoice.testing"] if importlib.util.find_spec("uvicorn") e
 # What a gateway keeps between starts is not that of who runs the tests.
 _state = tempfile.TemporaryDirectory(prefix="innervoice-tests-")
 os.environ["XDG_STATE_HOME"] = _state.name
+# Nor is the catalog.
+os.environ["INNERVOICE_CATALOG"] = ""

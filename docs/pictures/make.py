@@ -17,10 +17,12 @@ from rich.text import Text
 
 import innervoice as iv
 from innervoice import show
-from innervoice.emulator import emulated_client
+from innervoice.emulator import Emulator, emulated_client
+from innervoice.emulator.app import EmulatorServer
 
 HERE = Path(__file__).parent
 SESSION = "innervoice-pictures"
+_WIDE = 122
 
 
 def get_weather(city: str) -> str:
@@ -56,10 +58,10 @@ def photograph(html: str, picture: Path) -> None:
         )  # fmt: skip
 
 
-def terminal(command: str, lines: int) -> str:
+def terminal(command: str, lines: int, width: int = 100) -> str:
     """What a terminal shows after a command, with its colours."""
     tmux = ["tmux", "-L", SESSION]
-    size = ["-x", "100", "-y", str(lines)]
+    size = ["-x", str(width), "-y", str(lines)]
     subprocess.run(
         [*tmux, "new-session", "-d", "-s", SESSION, *size, f"{command}; sleep 60"], check=True
     )
@@ -74,9 +76,20 @@ def terminal(command: str, lines: int) -> str:
     return shown.stdout
 
 
-def drawn(ansi: str, picture: Path, title: str) -> None:
+def probed() -> str:
+    """The table of `innervoice probe`, for a provider that has changed in a few facts."""
+    changed = [
+        {"match": ["claude-opus-5-5"], "model": {"efforts": ["low", "medium", "high"], "forced_tools": True}},
+        {"host": {"says": {"unknown_model": "There is no model {model}."}}},
+    ]  # fmt: skip
+    with EmulatorServer(Emulator(deviations=changed)) as server:
+        command = f"ANTHROPIC_API_KEY=any .venv/bin/innervoice probe anthropic/claude-opus-5-5 --yes --base-url {server.base_url('anthropic')} 2>/dev/null"  # fmt: skip
+        return terminal(command, 50, _WIDE)
+
+
+def drawn(ansi: str, picture: Path, title: str, width: int = 100) -> None:
     """A terminal as a picture."""
-    console = Console(record=True, width=100, file=io.StringIO())
+    console = Console(record=True, width=width, file=io.StringIO())
     console.print(Text.from_ansi(ansi.rstrip()))
     # Fonts from the network are none of a picture's business.
     svg = re.sub(r"@font-face \{.*?\}\s*", "", console.export_svg(title=title), flags=re.DOTALL)
@@ -86,3 +99,4 @@ def drawn(ansi: str, picture: Path, title: str) -> None:
 if __name__ == "__main__":
     photograph(page(), HERE / "notebook.png")
     drawn(terminal(".venv/bin/innervoice demo --fast", 70), HERE / "demo.svg", "innervoice demo")
+    drawn(probed(), HERE / "probe.svg", "innervoice probe anthropic/claude-opus-5-5", _WIDE)

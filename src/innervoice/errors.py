@@ -17,8 +17,8 @@ InnervoiceError
         └── OverloadedError     503, 529: the provider is overloaded
 
 An error that a client raises after it sent a request carries details of the exchange: `provider`, `status`,
-`request_id`, `retry_after` (seconds), `body` (the start of the response body, without keys) and `response` (the part
-of the answer that was received).
+`request_id`, `retry_after` (seconds), `body` (the start of the response body, without keys), `response` (the part
+of the answer that was received) and `notes` (what was noticed, as that the provider contradicts the catalog).
 """
 
 from __future__ import annotations
@@ -74,6 +74,8 @@ class _ExchangeError(InnervoiceError):
     """The start of the response body, without keys."""
     response: Any = None
     """The part of the answer that was received, a `Response`."""
+    notes: tuple[Any, ...] = ()
+    """What was noticed about the refusal, as `Note` values."""
 
     def with_facts(self, **facts: Any) -> Self:
         """The same error with details of the exchange."""

@@ -1,4 +1,4 @@
-"""The cost of a response, from the public prices in `genai-prices` (the extra `innervoice[prices]`).
+"""The cost of a response, from the user's own catalog or the public prices in `genai-prices` (the extra `innervoice[prices]`).
 
 Output tokens include reasoning, so reasoning is not counted twice: its cost is its share of the output's cost. Counters that
 `Usage` does not have, as those of cache writes, audio and web searches, are read from what the provider reported.
@@ -11,13 +11,14 @@ from importlib import import_module
 from typing import Any
 
 from innervoice.canon.response import Response
+from innervoice.canon.rows import Price
 from innervoice.canon.usage import Cost, Usage
-from innervoice.catalog.lookup import host_of
+from innervoice.catalog.lookup import host_of, price_of, user_catalog
 from innervoice.errors import UsageError
 from innervoice.installing import install_command
 from innervoice.wire.json_access import as_count, as_dict, as_list
 
-__all__ = ["Cost", "context_window", "cost"]
+__all__ = ["Cost", "are_prices_known", "context_window", "cost", "own_cost", "token_prices"]
 
 # The names of genai-prices 0.2.1 (read 2026-11-17), and where each API reports the count; the first place that has one counts.
 _COUNTERS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -62,13 +63,28 @@ _MODALITIES = {
 }
 
 
+def are_prices_known() -> bool:
+    """Whether there are prices at all: genai-prices is installed, or the user's own catalog has some."""
+    if user_catalog().prices:
+        return True
+    try:
+        import_module("genai_prices")
+    except ImportError:
+        return False
+    return True
+
+
 def cost(response: Response) -> Cost | None:
-    """The cost of a response; None if it has no token counts, or genai-prices has no price for its model."""
+    """The cost of a response; None if it has no token counts, or nobody has a price for its model."""
+    usage = response.usage
+    is_counted = usage.input_tokens is not None and usage.output_tokens is not None
+    price = price_of(response.model or "", response.provider) if response.model else None
+    if price is not None:
+        return own_cost(price, usage, response.model or "") if is_counted else None
     try:
         prices = import_module("genai_prices")
     except ModuleNotFoundError:
         raise UsageError(f"genai-prices is not installed: {install_command('prices')}") from None
-    usage = response.usage
     if usage.input_tokens is None or usage.output_tokens is None or not response.model:
         return None
     plain = {
@@ -92,19 +108,50 @@ def cost(response: Response) -> Cost | None:
             continue
     if found is None:
         return None
-    reasoned = usage.reasoning_tokens
-    share = (
-        Decimal(reasoned) / usage.output_tokens
-        if reasoned is not None and usage.output_tokens
-        else None
-    )
     return Cost(
         total=found.total_price,
         input=found.input_price,
         output=found.output_price,
-        reasoning=None if share is None else found.output_price * share,
+        reasoning=_reasoning_share(usage, found.output_price),
         model=found.model.id,
     )
+
+
+def token_prices(provider: str, model: str) -> tuple[Decimal, Decimal] | None:
+    """What a token of input and a token of output cost, in US dollars; None if nobody has a price."""
+    count = 1000
+    usage = Usage(input_tokens=count, output_tokens=count)
+    try:
+        price = cost(Response(provider=provider, model=model, usage=usage))
+    except UsageError:
+        return None
+    return (price.input / count, price.output / count) if price else None
+
+
+def own_cost(price: Price, usage: Usage, model: str) -> Cost:
+    """The cost at a price of the user's own catalog; cached input is part of the input."""
+    million = Decimal(1_000_000)
+    cached = usage.cached_input_tokens or 0
+    cached_price = price.input if price.cached_input is None else price.cached_input
+    input_cost = (
+        Decimal(str(price.input)) * max((usage.input_tokens or 0) - cached, 0)
+        + Decimal(str(cached_price)) * cached
+    ) / million
+    output_cost = Decimal(str(price.output)) * (usage.output_tokens or 0) / million
+    return Cost(
+        total=input_cost + output_cost,
+        input=input_cost,
+        output=output_cost,
+        reasoning=_reasoning_share(usage, output_cost),
+        model=model,
+    )
+
+
+def _reasoning_share(usage: Usage, output_cost: Decimal) -> Decimal | None:
+    """What the reasoning costs: its share of the output."""
+    if usage.reasoning_tokens is None or not usage.output_tokens:
+        return None
+    return output_cost * (Decimal(usage.reasoning_tokens) / usage.output_tokens)
 
 
 def context_window(provider: str, model: str) -> int | None:

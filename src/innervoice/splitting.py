@@ -43,8 +43,9 @@ class Splitter:
         card = card_of(model) if model is not None else None
         rows = dict.fromkeys([*(card.markup if card else ()), *(markup or ())])
         formats = card.writes if card and prefix_open is not False else ()
+        tags = tuple(dict.fromkeys([*DEFAULT_TAGS, *(card.tags if card else ())]))
         self._machine = SplitMachine(
-            vocabulary(DEFAULT_TAGS, tuple(rows), card.ends if card else (), formats),
+            vocabulary(tags, tuple(rows), card.ends if card else (), formats),
             prefix=_prefix(prefix_open, card),
             stutter=card.stutter if card else False,
             off=inline == "off",

@@ -22,10 +22,10 @@ WAYS = [("anthropic", "anthropic"), ("chat", "chat"), ("chat", "anthropic"), ("a
 
 # Lines of innervoice, with Python 3.11, by what the client speaks and what the upstream speaks.
 SMALL = {
-    "anthropic anthropic": 1903,
-    "chat chat": 1955,
-    "chat anthropic": 3083,
-    "anthropic chat": 2770,
+    "anthropic anthropic": 1906,
+    "chat chat": 1958,
+    "chat anthropic": 3086,
+    "anthropic chat": 2773,
 }
 EVENT = {
     "anthropic anthropic": 100,
@@ -34,10 +34,10 @@ EVENT = {
     "anthropic chat": 188,
 }
 STEP = {
-    "anthropic anthropic": 6214,
-    "chat chat": 6450,
-    "chat anthropic": 5891,
-    "anthropic chat": 6228,
+    "anthropic anthropic": 6234,
+    "chat chat": 6486,
+    "chat anthropic": 5927,
+    "anthropic chat": 6256,
 }
 
 

@@ -74,7 +74,7 @@ def test_the_key_is_alone_on_standard_output_and_works(place):
 
 
 def test_limits(place, monkeypatch):
-    monkeypatch.setattr(keys_command, "find_spec", lambda name: name)
+    monkeypatch.setattr(keys_command, "are_prices_known", lambda: True)
     before = time.time()
     done = place.run(
         "add", "ci", "--models", "sonnet, gemini/*", "--expires", "30d", "--budget", "50/month",
@@ -123,7 +123,7 @@ def test_a_date_is_in_utc(place):
 
 
 def test_a_budget_needs_prices(place, monkeypatch):
-    monkeypatch.setattr(keys_command, "find_spec", lambda name: name != "genai_prices" or None)
+    monkeypatch.setattr(keys_command, "are_prices_known", lambda: False)
     done = place.run("add", "a", "--budget", "5/day")
 
     assert (1, "") == (done.exit_code, done.stdout)

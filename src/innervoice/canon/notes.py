@@ -44,6 +44,8 @@ SENTENCES: dict[str, str] = {
     # the response as a whole
     "content_not_logged": "The log records that there was an answer, but not its content.",
     "content_unread": "Nothing of this answer was read, although it has members with text that are not known; the API may have changed.",
+    "unknown_block": "The answer has a block of an unknown type that looks like reasoning; it is kept, and sent back as it came.",
+    "catalog_differs": "The provider contradicts the catalog; innervoice probe measures what is true, and can save it.",
     "model_replaced": "A different model than the one requested answered.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple, Self, get_type_hints
 
 import msgspec
 
 from innervoice.canon.reasoning import Show
 from innervoice.canon.value import Value
 
-__all__ = ["Card", "Host", "HostPlace", "ModelRow", "Row"]
+__all__ = ["Card", "Host", "HostPlace", "ModelRow", "Price", "Row", "WrongColumn"]
+
+
+class WrongColumn(NamedTuple):
+    """A column of a row that cannot be read, and why."""
+
+    column: str
+    problem: str
 
 
 class Row(Value, frozen=True, forbid_unknown_fields=True):
@@ -19,6 +27,40 @@ class Row(Value, frozen=True, forbid_unknown_fields=True):
     def from_row(cls, row: dict[str, Any]) -> Self:
         """Converts a row of a TOML file."""
         return msgspec.convert(row, cls)
+
+    @classmethod
+    def columns(cls) -> tuple[str, ...]:
+        """The names of all columns."""
+        return cls.__struct_fields__
+
+    @classmethod
+    def required(cls) -> tuple[str, ...]:
+        """The names of the columns that a row must have."""
+        return tuple(field.name for field in msgspec.structs.fields(cls) if field.required)
+
+    @classmethod
+    def defaults(cls) -> dict[str, Any]:
+        """The columns that a row may leave out -> their values then."""
+        fields = msgspec.structs.fields(cls)
+        return {field.name: _default(field) for field in fields if not field.required}
+
+    @classmethod
+    def wrong_columns(cls, row: dict[str, Any]) -> Iterator[WrongColumn]:
+        """Every column of a row that is unknown or has a wrong value; missing ones are not mentioned."""
+        kinds = get_type_hints(cls)
+        for name, value in row.items():
+            if name not in cls.__struct_fields__:
+                yield WrongColumn(name, "unknown column")
+                continue
+            try:
+                msgspec.convert(value, kinds[name])
+            except msgspec.ValidationError as error:
+                yield WrongColumn(name, str(error))
+
+
+def _default(field: Any) -> Any:
+    made = field.default_factory is not msgspec.NODEFAULT
+    return field.default_factory() if made else field.default
 
 
 class Card(Row, frozen=True, kw_only=True):
@@ -240,3 +282,17 @@ class ModelRow(Row, frozen=True, kw_only=True):
     def reasons(self) -> bool:
         """Whether a model of this row is known to reason."""
         return not self.guess and (self.control != "none" or self.default != "none")
+
+
+class Price(Row, frozen=True, kw_only=True):
+    """What a model costs at some hosts, in US dollars for a million tokens."""
+
+    match: tuple[str, ...]
+    """Names of its models; `*` stands for anything."""
+    hosts: tuple[str, ...] = ("*",)
+    input: float
+    output: float
+    """Of the answer, its reasoning included."""
+    cached_input: float | None = None
+    """Of input that the provider had in its cache; None: as other input."""
+    source: str

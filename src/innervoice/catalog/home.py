@@ -12,14 +12,18 @@ from innervoice.canon.rows import ModelRow
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import family_of, fits, model_row_of
 
-__all__ = ["is_home", "reads"]
+__all__ = ["is_home", "reads", "row_reads"]
 
 
 def reads(row: ModelRow, model: str, writer: str, host: str | None, dialect: str) -> bool:
     """Whether a model can read the reasoning that another model sealed at the same host."""
+    return row_reads(row, model, writer, model_row_of(writer, host, dialect))
+
+
+def row_reads(row: ModelRow, model: str, writer: str, written_by: ModelRow | None) -> bool:
+    """The same by the rows of both."""
     if family_of(model) != family_of(writer):
         return False
-    written_by = model_row_of(writer, host, dialect)
     if model == writer or written_by is None or written_by == row:
         return True
     return fits(row.reads, writer) and fits(written_by.readable_by, model)

@@ -2,25 +2,31 @@
 
 The last segment of the name, in lower case, is matched against the patterns of every row: `*` stands for anything, and a pattern may
 begin after a separator in the name (`kimi-k2*` matches `moonshot.kimi-k2-thinking`). The most specific pattern wins: the one with
-the most characters other than `*`. A pattern without `*` at its end never matches a longer name.
+the most characters other than `*`. A pattern without `*` at its end never matches a longer name. Rows of the user's own catalog
+(`user_catalog.py`) win over all packaged ones.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 from string import ascii_lowercase, digits
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from innervoice.canon.rows import Card, Host, ModelRow
+from innervoice.canon.rows import Card, Host, ModelRow, Price
+from innervoice.canon.target import UNKNOWN_MODEL
+
+if TYPE_CHECKING:
+    from innervoice.catalog.user_catalog import ModelChange, UserCatalog
 
 __all__ = [
     "all_cards",
     "all_hosts",
     "all_model_rows",
     "card_of",
+    "changes_of",
     "dialect_at",
     "family_of",
     "fits",
@@ -28,7 +34,11 @@ __all__ = [
     "host_of",
     "is_served",
     "model_row_of",
+    "packaged_row_of",
+    "packaged_source",
+    "price_of",
     "use_overrides",
+    "user_catalog",
 ]
 
 
@@ -69,14 +79,47 @@ _VENDOR = re.compile(
 @lru_cache(maxsize=256)
 def model_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
     """What a model accepts at a host in a dialect; a row that names the host wins over one for all hosts."""
+    row = _best_row(reversed(user_catalog().models), model, host, dialect)
+    row = row or packaged_row_of(model, host, dialect)
+    for change in changes_of(model, host, dialect):
+        row = (row or UNKNOWN_MODEL).replace(**change.columns, source=change.source)
+    return row
+
+
+def packaged_row_of(model: str, host: str | None, dialect: str) -> ModelRow | None:
+    """The same without the user's own catalog."""
+    return _best_row(None, model, host, dialect)
+
+
+def changes_of(model: str, host: str | None, dialect: str) -> list[ModelChange]:
+    """What the user's own catalog changes in the row of a model, in this order."""
+    return [
+        change
+        for change in user_catalog().changes
+        if ("*" in change.hosts or host in change.hosts)
+        and (not change.dialects or dialect in change.dialects)
+        and fits(change.match, model)
+    ]
+
+
+def _best_row(
+    rows: Iterable[ModelRow] | None, model: str, host: str | None, dialect: str
+) -> ModelRow | None:
+    """The row that fits best; None as rows stands for the packaged ones, whose patterns are split only once."""
     name = _last_segment(model)
     best: tuple[tuple[bool, int], ModelRow] | None = None
-    for weight, pattern, row in _model_patterns():
+    for weight, pattern, row in _model_patterns() if rows is None else _split(rows):
         is_named = host in row.hosts
         fits = (is_named or "*" in row.hosts) and (not row.dialects or dialect in row.dialects)
         if fits and (best is None or (is_named, weight) > best[0]) and _matches(pattern, name):
             best = ((is_named, weight), row)
     return best[1] if best else None
+
+
+def price_of(model: str, host: str | None) -> Price | None:
+    """What the user's own catalog says that a model costs at a host."""
+    prices = (price for price in reversed(user_catalog().prices) if fits(price.match, model))
+    return next((price for price in prices if "*" in price.hosts or host in price.hosts), None)
 
 
 def is_served(model: str, host: Host) -> bool:
@@ -86,7 +129,7 @@ def is_served(model: str, host: Host) -> bool:
     name = _last_segment(model)
     return any(
         host.id in row.hosts and not row.guess and _matches(pattern, name)
-        for _, pattern, row in _model_patterns()
+        for _, pattern, row in (*_split(user_catalog().models), *_model_patterns())
     )
 
 
@@ -103,8 +146,8 @@ def card_of(model: str) -> Card | None:
 
 @lru_cache(maxsize=1)
 def all_hosts() -> tuple[Host, ...]:
-    """Every row of hosts.toml."""
-    return tuple(Host.from_row(row) for row in _rows("hosts.toml")["host"])
+    """Every host, with the columns that the user's own catalog changes."""
+    return tuple(map(Host.from_row, _changed("host", "id", user_catalog().hosts)))
 
 
 @lru_cache(maxsize=1)
@@ -119,8 +162,13 @@ def _hosts_in_langchain() -> dict[str, Host]:
 
 @lru_cache(maxsize=1)
 def all_model_rows() -> tuple[ModelRow, ...]:
-    """Every row of models.toml."""
-    return (*_overrides, *(ModelRow.from_row(row) for row in _rows("models.toml")["model"]))
+    """Every row of models.toml, the user's own first."""
+    return (*user_catalog().models, *_packaged_models())
+
+
+@lru_cache(maxsize=1)
+def _packaged_models() -> tuple[ModelRow, ...]:
+    return (*_overrides, *map(ModelRow.from_row, _rows("model")))
 
 
 _overrides: list[ModelRow] = []
@@ -129,17 +177,20 @@ _overrides: list[ModelRow] = []
 def use_overrides(rows: Iterable[ModelRow]) -> None:
     """Puts rows before the built-in ones, for this process; of two equally specific rows the first wins."""
     _overrides[:] = rows
-    for cached in (all_model_rows, _model_patterns, model_row_of):
+    for cached in (all_model_rows, _packaged_models, _model_patterns, model_row_of):
         cached.cache_clear()
 
 
 @lru_cache(maxsize=1)
 def _model_patterns() -> tuple[tuple[int, tuple[str, ...], ModelRow], ...]:
-    return tuple(
-        (len(match.replace("*", "")), tuple(match.split("*")), row)
-        for row in all_model_rows()
-        for match in row.match
-    )
+    return tuple(_split(_packaged_models()))
+
+
+def _split(rows: Iterable[ModelRow]) -> Iterator[tuple[int, tuple[str, ...], ModelRow]]:
+    """The patterns of rows, each with its weight."""
+    for row in rows:
+        for match in row.match:
+            yield len(match.replace("*", "")), tuple(match.split("*")), row
 
 
 def _last_segment(model: str) -> str:
@@ -149,23 +200,63 @@ def _last_segment(model: str) -> str:
 
 @lru_cache(maxsize=1)
 def all_cards() -> tuple[Card, ...]:
-    """Every row of markup.toml."""
-    return tuple(Card.from_row(row) for row in _rows("markup.toml")["markup"])
+    """Every card, with the columns that the user's own catalog changes; the user's cards are first."""
+    return tuple(map(Card.from_row, _changed("markup", "family", user_catalog().markup)))
 
 
-def _rows(file: str) -> dict[str, Any]:
+@lru_cache(maxsize=1)
+def user_catalog() -> UserCatalog:
+    """The user's own catalog; raises `UsageError` with every mistake in it."""
+    from innervoice.catalog.user_catalog import read_catalog  # noqa: PLC0415 - needed only once a provider or model is named
+
+    return read_catalog(_rows)
+
+
+def packaged_source(table: str, name: str) -> str | None:
+    """The source of a packaged host or card, by its id or family; None if it is the user's own."""
+    column = "id" if table == "host" else "family"
+    return next((row["source"] for row in _rows(table) if row[column] == name), None)
+
+
+_FILES = {"host": "hosts.toml", "model": "models.toml", "markup": "markup.toml"}
+
+
+@lru_cache(maxsize=len(_FILES))
+def _rows(table: str) -> list[dict[str, Any]]:
+    """The packaged rows of a table."""
     import tomllib  # noqa: PLC0415 - needed only once a provider or model is named
 
-    return tomllib.loads(Path(__file__).with_name(file).read_text("utf-8"))
+    text = Path(__file__).with_name(_FILES[table]).read_text("utf-8")
+    rows: list[dict[str, Any]] = tomllib.loads(text)[table]
+    return rows
+
+
+def _changed(table: str, name: str, own: dict[str, dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The rows of a table, after the user's new ones, each with the columns that the user changes."""
+    rows = _rows(table)
+    packaged = {row[name] for row in rows}
+    yield from (row for key, row in own.items() if key not in packaged)
+    for row in rows:
+        change = own.get(row[name])
+        yield {**row, **change} if change else row
 
 
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[tuple[int, tuple[str, ...], Card], ...]:
+    own = user_catalog().markup
     return tuple(
-        (len(match.replace("*", "")), tuple(match.split("*")), card)
+        (
+            len(match.replace("*", "")) + (_OWN if card.family in own else 0),
+            tuple(match.split("*")),
+            card,
+        )
         for card in all_cards()
         for match in card.match
     )
+
+
+_OWN = 1000
+"""More than the characters of a pattern: the user's own cards win."""
 
 
 def fits(patterns: Iterable[str], model: str) -> bool:

@@ -31,7 +31,7 @@ class LazyGroup(SuggestingGroup):
 
     modules: ClassVar[tuple[str, ...]] = (
         "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "view",
-        "models", "completion",
+        "models", "probe", "completion",
     )  # fmt: skip
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -57,6 +57,7 @@ Examples:
   innervoice split answer.txt                            separates the reasoning from the answer
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
   innervoice view ~/.claude/projects                     sessions and logs in the browser, with all reasoning
+  innervoice probe anthropic/claude-opus-5-5             measures a model, and compares it with the catalog
   innervoice emulate --port 8808                         a local server that emulates the providers
   innervoice serve --emulated                            a gateway: any client, any model
   innervoice run claude -m gemini/gemini-3.5-flash       a client with its own gateway

@@ -18,21 +18,12 @@ from innervoice.canon.rows import Host
 from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import split_id
 from innervoice.cli.files import FileError
+from innervoice.cli.parameters import DEFAULT, USUAL
 from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
 
-__all__ = ["USUAL", "Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
-
-DEFAULT = "anthropic/claude-opus-5-5"
-# The default models, in the order in which their keys are looked up.
-USUAL = (
-    DEFAULT,
-    "openai/gpt-5.6",
-    "gemini/gemini-3.5-flash",
-    "deepseek/deepseek-v4-pro",
-    "openrouter/anthropic/claude-opus-5-5",
-)
+__all__ = ["Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
 
 
 class Connection(NamedTuple):

@@ -56,7 +56,16 @@ Needs the packages of innervoice[emulator].
     type=click.Path(),
     help="A JSON file that says what the model does, step by step. Tools that act are called only by it.",
 )
-def command(*, host: str, port: int, place: Path | None, script: str | None) -> None:
+@click.option(
+    "--deviate",
+    "deviations",
+    type=click.Path(),
+    metavar="FILE",
+    help="A TOML file of facts that are different here than in the catalog, to test programs against a changed provider.",
+)
+def command(
+    *, host: str, port: int, place: Path | None, script: str | None, deviations: str | None
+) -> None:
     """Serve every provider's API on this machine, with its real rules and error messages.
 
     Requests are checked as the real API checks them. Signatures and encrypted reasoning are checked too: a lost, edited
@@ -72,7 +81,7 @@ def command(*, host: str, port: int, place: Path | None, script: str | None) -> 
         raise click.UsageError(f"the emulator needs: {install_command('emulator')}") from None
     try:
         log = EmulatorLog(place, say=_complain) if place else None
-        emulator = Emulator(script=script, log=log, acting_tools=False)
+        emulator = Emulator(script=script, log=log, acting_tools=False, deviations=deviations)
         listening = bound_socket(host, port)
     except UsageError as error:
         raise click.ClickException(str(error)) from None

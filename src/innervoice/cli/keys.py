@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +14,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.cli.commands import SuggestingGroup
 from innervoice.cli.store import config_option, with_state
 from innervoice.installing import install_command
+from innervoice.pricing import are_prices_known
 
 if TYPE_CHECKING:
     from innervoice.gateway.callers import Budget, Caller, CallerKeys
@@ -203,7 +203,7 @@ def _budget(text: str) -> Budget:
             f"expected dollars and a period (day, week, month or total), such as 50/month, got {text[:80]!r}",
             param_hint="--budget",
         )
-    if find_spec("genai_prices") is None:
+    if not are_prices_known():
         raise click.ClickException(
             f"a budget needs the prices of models: {install_command('prices')}, here and where the gateway runs"
         )

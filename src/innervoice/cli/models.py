@@ -13,6 +13,7 @@ import click
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.rows import Card, Host, ModelRow
+from innervoice.catalog.fact_sources import age_of, shown_value, sourced_facts
 from innervoice.catalog.lookup import (
     all_hosts,
     all_model_rows,
@@ -24,6 +25,7 @@ from innervoice.catalog.lookup import (
 )
 from innervoice.catalog.refresh import Refreshed, refreshed
 from innervoice.catalog.targets import names_of
+from innervoice.catalog.user_catalog import config_folder
 from innervoice.cli.files import FileError, read_file, write_file
 from innervoice.cli.parameters import full_model_name, meant
 from innervoice.errors import InnervoiceError
@@ -36,25 +38,22 @@ Examples:
   innervoice models                                  the providers, and the number of rows for each
   innervoice models anthropic                        the rows of a provider
   innervoice models anthropic/claude-opus-5-5        what it accepts, what it writes, and the sources
+  innervoice models anthropic/claude-opus-5-5 --source    where each fact comes from, and how old it is
   innervoice models refresh https://models.dev/api.json   update from models.dev, or from a copy of its file
   innervoice models refresh https://.../v1/models    or a provider's own list, by URL
 """
 _TIMEOUT = 30
 _MOST_SHOWN = 8
+_LONGEST_VALUE = 34
 
 
 def overrides_file() -> Path:
-    """The file with the user's own rows."""
-    home = (
-        os.environ.get("INNERVOICE_HOME")
-        or os.environ.get("XDG_CONFIG_HOME")
-        or str(Path.home() / ".config")
-    )
-    return Path(home) / "innervoice" / "asks.json"
+    """The file with the rows of `refresh`."""
+    return config_folder() / "asks.json"
 
 
 def load_overrides() -> None:
-    """Activates the user's own rows."""
+    """Activates the rows of `refresh`."""
     file = overrides_file()
     try:
         rows = [ModelRow.from_row(row) for row in load_json(file.read_bytes())]
@@ -73,14 +72,23 @@ def load_overrides() -> None:
 @click.argument("name", required=False)
 @click.argument("source", required=False)
 @click.option("--dialect", help="The wire format, if a host has several.")
-def command(*, name: str | None, source: str | None, dialect: str | None) -> None:
+@click.option(
+    "--source",
+    "with_sources",
+    is_flag=True,
+    help="Say of each fact where it comes from, and how old it is.",
+)
+def command(
+    *, name: str | None, source: str | None, dialect: str | None, with_sources: bool
+) -> None:
     """Show which reasoning settings a model accepts, or update that data with "refresh SOURCE"."""
     try:
         if name == "refresh":
             _refresh(source)
             return
         load_overrides()
-        for line in _lines(name, dialect):
+        lines = _sources(name, dialect) if with_sources else _lines(name, dialect)
+        for line in lines:
             click.echo(line)
     except (InnervoiceError, ValueError) as error:
         raise click.UsageError(str(error)) from None
@@ -108,15 +116,39 @@ def _rows(host: Host) -> Iterator[str]:
             yield f"  {', '.join(row.match[:2]):45} {row.control:20} {efforts}"
 
 
-def _model_lines(name: str, dialect: str | None) -> Iterator[str]:
+def _named(name: str) -> tuple[Host, str]:
+    """The host and the model that a name means."""
     provider, model = names_of(None, name)
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
         similar = meant(name, [host.id for host in all_hosts()])
         if "/" not in name and similar:
             raise click.UsageError(f"unknown provider or model {name}.{similar}")
-        yield from _model_lines(full_model_name(name), dialect)
-        return
+        full = full_model_name(name)
+        if full == name:
+            raise click.UsageError(
+                f"expected a model as provider/model, such as openai/gpt-5.6, or a provider; not {name!r}"
+            )
+        return _named(full)
+    return host, model
+
+
+def _sources(name: str | None, dialect: str | None) -> Iterator[str]:
+    """A line for each fact: its table, column and value, where it comes from, and its age."""
+    if name is None:
+        raise click.UsageError("--source needs a model, such as openai/gpt-5.6")
+    host, model = _named(name)
+    today = datetime.now(UTC).date()
+    yield f"{host.id}/{model}"
+    for fact in sourced_facts(host, model, dialect or dialect_at(host, model)):
+        value = shown_value(fact.value)
+        value = value if len(value) <= _LONGEST_VALUE else f"{value[: _LONGEST_VALUE - 3]}..."
+        age = age_of(fact.source, today)
+        yield f"  {fact.table:7} {fact.column:17} {value:34} {fact.source}{f' ({age})' if age else ''}"
+
+
+def _model_lines(name: str, dialect: str | None) -> Iterator[str]:
+    host, model = _named(name)
     dialect = dialect or dialect_at(host, model)
     row = model_row_of(model, host.id, dialect)
     yield f"{host.id}/{model}"

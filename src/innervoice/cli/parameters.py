@@ -16,15 +16,16 @@ from innervoice.canon.reasoning import Effort
 from innervoice.catalog.lookup import all_hosts, host_of
 from innervoice.catalog.makers import names_at, nearest_models, owners_of
 from innervoice.catalog.targets import split_id
-from innervoice.cli.connect import USUAL
 
 __all__ = [
+    "DEFAULT",
     "EFFORT",
     "FILE",
     "MODEL",
     "NEW_FILE",
     "PROVIDER",
     "SHOW",
+    "USUAL",
     "emulated_option",
     "full_model_name",
     "meant",
@@ -33,6 +34,15 @@ __all__ = [
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+DEFAULT = "anthropic/claude-opus-5-5"
+USUAL = (
+    DEFAULT,
+    "openai/gpt-5.6",
+    "gemini/gemini-3.5-flash",
+    "deepseek/deepseek-v4-pro",
+    "openrouter/anthropic/claude-opus-5-5",
+)
+"""The default models, in the order in which their keys are looked up."""
 _EFFORTS = get_args(Effort)
 _SHOWN = ("full", "summary", "length", "none")
 _FAMILIAR = tuple(model.partition("/")[0] for model in USUAL)

@@ -24,6 +24,7 @@ from urllib.parse import quote
 import click
 from click.shell_completion import CompletionItem
 
+from innervoice.catalog.lookup import user_catalog
 from innervoice.cli.parameters import emulated_option
 from innervoice.errors import UsageError
 from innervoice.installing import install_command
@@ -382,12 +383,14 @@ class Client:
 
 @lru_cache(maxsize=1)
 def clients() -> Mapping[str, Client]:
-    """Every row, by its id."""
+    """Every row, by its id; those of the user's own catalog win, and may have only the columns that differ."""
     text = Path(__file__).with_name("clients.toml").read_text("utf-8")
     rows = {row["id"]: row for row in tomllib.loads(text)["client"]}
     for name in plugin_names("clients"):
         for row in plugin("clients", name):
             rows.setdefault(row["id"], row)
+    for row in user_catalog().clients:
+        rows[row["id"]] = {**rows.get(row["id"], {}), **row}
     return {id_: _client(row) for id_, row in rows.items()}
 
 

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from innervoice.canon.answer_type import AnswerType, StructuredResponse
 from innervoice.canon.events import Event, Finish, Heartbeat, UsageUpdate
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Thinking
 from innervoice.canon.request import Request, Wire
@@ -47,6 +48,7 @@ from innervoice.errors import (
     ConnectionFailedError,
     DecodeError,
     InnervoiceError,
+    ProviderError,
     TimedOutError,
     UsageError,
 )
@@ -59,6 +61,9 @@ __all__ = ["Exchange", "is_output", "is_uncompressed"]
 
 _AGENT = "innervoice (python)"
 _DAMAGED = ("DecodeError", "FrameError")
+_NEW = frozenset({"unknown_block", "content_unread"})
+"""Notes of an answer by which its API may have changed."""
+_code = attrgetter("code")
 
 
 class Exchange:
@@ -192,10 +197,26 @@ class Exchange:
                 self._request, self._wire, self._body = reduced, wire, None
                 self._notebook.add("recovered_after_refusal", (error.message or "")[:200])
                 return 0.0
+        self._note_refusal(error)
         kind = f"{error.type} {error.code}"
         return self._again(
             error, transient=is_transient(self._status, self._lowercase_headers, kind)
         )
+
+    def _note_refusal(self, error: ProviderError) -> None:
+        """Notes a refusal of what the catalog says is accepted."""
+        from innervoice.client.drift import refusal_drift  # noqa: PLC0415 - few requests are refused
+
+        try:
+            body = self._wire.body if self._body is None else load_json(self._body)
+        except ValueError:
+            return
+        target, headers = self._destination.target, self._wire.headers
+        # The body also names the parameter that is refused.
+        note = refusal_drift(error.body or "", self._status, body, target, headers)
+        if note is not None:
+            error.with_facts(notes=(note,))
+            error.add_note(f"{note.code}: {note.detail}")
 
     def rewritten(self, request: Request) -> Wire:
         """A request that was reduced after a refusal, as it is sent."""
@@ -356,10 +377,14 @@ class Exchange:
         fields = {name: getattr(response, name) for name in response.__struct_fields__}
         return StructuredResponse(**fields, answer_type=self._answer_type)
 
-    def _explain_hidden(self, response: Response) -> None:
-        """Notes why there is nothing to read of reasoning that took place."""
+    def _explain(self, response: Response) -> None:
+        """Notes reasoning in a form that is not known here, and why there is nothing to read of reasoning that took place."""
         thoughts = [part.text for part in response.parts if isinstance(part, Thinking)]
-        if any(thoughts) or not (thoughts or response.usage.reasoning_tokens):
+        if any(thoughts) and _NEW.isdisjoint(map(_code, response.notes)):
+            return
+        self._note_drift(response)
+        is_hidden = not any(thoughts) and (thoughts or response.usage.reasoning_tokens)
+        if self._on_hidden is None or not is_hidden:  # not a client's own call
             return
         row, setting = self._destination.target.row, self._request.reasoning
         if self._recovered:
@@ -372,10 +397,21 @@ class Exchange:
             why = 'it was not asked for; pass reasoning=Reasoning(show="summary")'
         self._notebook.add("reasoning_hidden", why)
 
+    def _note_drift(self, response: Response) -> None:
+        """Notes reasoning in a form that is not known here."""
+        from innervoice.client.drift import answer_drift, field_drift  # noqa: PLC0415 - not for every answer of the gateway
+
+        target = self._destination.target
+        note = answer_drift(response, target)
+        if note is None and self._on_hidden is not None:
+            note = field_drift(response, target)
+        if note is not None:
+            self._notebook.add(note.code, note.detail)
+
     def _noted(self, response: Response) -> Response:
         """The response with the notes of the request in front of its own."""
-        if self._on_hidden is not None:  # a client's own call
-            self._explain_hidden(response)
+        if self._on_hidden is not None or not _NEW.isdisjoint(map(_code, response.notes)):
+            self._explain(response)
         notes = (*self._wire.notes, *self._notebook.notes())
         return response.replace(notes=(*notes, *response.notes)) if notes else response
 

@@ -17,6 +17,7 @@ from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
 from innervoice.canon.tools import tools_from
 from innervoice.canon.value import Value
+from innervoice.emulator.deviations import AS_CATALOGED, Deviations, Manners
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Headers
 
@@ -67,6 +68,9 @@ class EmulatedCall:
     memory: ServerMemory
     number: str = field(default="")
     """A digest of the request, for the ids in its answer."""
+    manners: Manners = AS_CATALOGED
+    """What this server does beyond the columns of the catalog."""
+    deviations: Deviations = field(default_factory=Deviations)
 
     @property
     def provider(self) -> str:
@@ -160,6 +164,8 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """Writes its reasoning into the text, in tags of this name."""
     unclosed: bool = False
     """Leaves out the closing tag."""
+    opened: bool = False
+    """Leaves out the opening tag, as if the prompt ended with it."""
     stutter: bool = False
     """Repeats a closing tag after its reasoning."""
     mirror: bool = False
@@ -180,7 +186,7 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """The organisation is not allowed to see summaries."""
 
 
-_FLAGS = ("redact", "unclosed", "stutter", "mirror", "silent", "unverified")
+_FLAGS = ("redact", "unclosed", "opened", "stutter", "mirror", "silent", "unverified")
 _SHOWS = {"full": "full", "summarise": "summary", "summary": "summary", "hide": "hidden"}
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _SECONDS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,6})?")

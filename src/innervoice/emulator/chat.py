@@ -149,10 +149,11 @@ def _inline(call: EmulatedCall, draft: AnswerDraft) -> str:
         return ""
     tag = call.behaviour.inline or _tag_of(call.target.host) or "think"
     thought = "\n".join(draft.thoughts)
+    opener = "" if call.behaviour.opened else f"<{tag}>\n"
     if call.behaviour.unclosed or draft.cut:
-        return f"<{tag}>\n{thought}\n"
+        return f"{opener}{thought}\n"
     again = f"ok.\n</{tag}>\n" if call.behaviour.stutter else ""
-    return f"<{tag}>\n{thought}\n</{tag}>\n{again}\n"
+    return f"{opener}{thought}\n</{tag}>\n{again}\n"
 
 
 def _format(call: EmulatedCall) -> str:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from innervoice.catalog.home import reads
+from innervoice.catalog.home import row_reads
+from innervoice.catalog.lookup import model_row_of
 from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import as_dict, as_list, as_text
@@ -64,7 +65,8 @@ def thinking_blocks(
     """The signed blocks of the thoughts."""
     row, behaviour = call.target.row, call.behaviour
     display = as_text(as_dict(fields.get("thinking")).get("display")) or ""
-    form = {"summarized": "summary", "omitted": "hidden"}.get(display, row.shown)
+    asked = {"summarized": "summary", "omitted": "hidden"}.get(display, row.shown)
+    form = asked if asked in (*row.showable, row.shown) else row.shown
     form = behaviour.show or form
     blocks: list[dict[str, Any]] = []
     for place, thought in enumerate(draft.thoughts):
@@ -106,7 +108,7 @@ def check(
             if claims is None:
                 yield refused(_INVALID.format(**spot))
                 return
-            if not reads(call.target.row, call.model, claims["model"], call.provider, call.dialect):
+            if not _reads(call, claims["model"]):
                 continue  # dropped without a word
             edited = block["type"] == "thinking" and claims["text"] != digest(block.get("thinking"))
             if number == latest and (edited or claims["place"] != expected):
@@ -120,6 +122,13 @@ def check(
             if bound and claims["prefix"] != prefixes[number]:
                 yield refused(_INVALID.format(**spot) + _BOUND)
                 return
+
+
+def _reads(call: EmulatedCall, writer: str) -> bool:
+    """Whether the model reads the blocks of another one, by the rows of this server."""
+    row = model_row_of(writer, call.provider, call.dialect)
+    written_by = row and call.deviations.row_of(row, call.provider, writer)
+    return row_reads(call.target.row, call.model, writer, written_by)
 
 
 def _claims(call: EmulatedCall, block: dict[str, Any]) -> dict[str, Any] | None:

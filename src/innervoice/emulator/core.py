@@ -14,10 +14,12 @@ from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
+from innervoice.catalog.servers import server_named
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions
 from innervoice.emulator.call import (
     HEADER,
+    Behaviour,
     EmulatedCall,
     Sealer,
     ServerMemory,
@@ -27,6 +29,17 @@ from innervoice.emulator.call import (
     tools_of,
 )
 from innervoice.emulator.callable_tools import callable_tools, too_long
+from innervoice.emulator.deviations import (
+    AS_CATALOGED,
+    Failures,
+    Manners,
+    deviations_from,
+    further_refusals,
+    remaining,
+    renamed,
+    with_event,
+    without_seals,
+)
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
@@ -53,7 +66,7 @@ from innervoice.catalog.lookup import all_model_rows
 from innervoice.emulator.scripted_model import DraftedCall, instance_of
 from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.json_access import as_list, parsed
-from innervoice.wire.serve import ModelFacts
+from innervoice.wire.serve import ModelFacts, without
 from innervoice.wire.write import json_schema
 
 __all__ = ["Emulator", "Reply", "count_of", "in_form", "reply_without_body"]
@@ -81,7 +94,7 @@ class Emulator:
     """Answers as the providers do. An emulator does not accept the seals of another one with a different key.
 
     Without `acting_tools` the emulated model calls only tools that are known to be harmless, and those that a script calls: for agents
-    whose tools act on this machine.
+    whose tools act on this machine. With `deviations` (a file, or its rows) it is not as the catalog says: `deviations.py`.
     """
 
     def __init__(
@@ -91,6 +104,7 @@ class Emulator:
         log: EmulatorLog | None = None,
         *,
         acting_tools: bool = True,
+        deviations: Any = None,
     ) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
@@ -98,6 +112,8 @@ class Emulator:
         """What the model does next, see `script_from`; without a script the emulated model decides."""
         self._log = log
         self._acting_tools = acting_tools
+        self._deviations = deviations_from(deviations or ())
+        self._failures = Failures()
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
@@ -107,7 +123,7 @@ class Emulator:
             if reply := self._without_model(verb, path, body):
                 return reply
             value = bounded(body)
-            if count := count_of(plain, value):
+            if (count := count_of(plain, value)) and self._counts(plain):
                 return _json(200, count)
             if route is None:
                 return _not_found(verb, plain)
@@ -123,10 +139,27 @@ class Emulator:
         return self._log.followed(route, model, lowered, body, reply)
 
     def _reply_at(self, route: Route, value: Any, headers: dict[str, str], path: str) -> Reply:
+        manners = self._deviations.manners(
+            route.provider, route.model or str(as_dict(value).get("model") or "")
+        )
+        failure = self._failures.next(manners)
+        if failure.isdecimal():
+            return _failed(route, int(failure), manners)
         try:
-            return self._answered(self._call(route, as_dict(value), headers, path))
+            call = self._call(route, as_dict(value), headers, path, manners)
+            reply = self._answered(call)
         except Refused as refused:
-            return _refusal(route, refused.refusal)
+            return _deviating(_refusal(route, refused.refusal), refused.refusal, manners)
+        return _hampered(reply, failure) if failure else reply
+
+    def _counts(self, path: str) -> bool:
+        """Whether the host of a path counts tokens: all do, unless a deviation says otherwise."""
+        provider = path.lstrip("/").partition("/")[0]
+        host = host_of(provider)
+        if host is None or not self._deviations:
+            return True
+        counting = self._deviations.applied(target_at(host.id, "", host.dialect)).host
+        return counting is None or counting.counts or not host.counts
 
     def _without_model(self, method: str, path: str, body: bytes) -> Reply | None:
         """The reply to a request that needs no model; None for others."""
@@ -140,11 +173,26 @@ class Emulator:
         if method == "GET" and (stored := interactions.stored(self._memory, path)):
             return _json(stored.status, stored.body)
         plain = path.partition("?")[0]
-        listed = reply_without_body(plain) if method in ("GET", "HEAD") else None
+        listed = None
+        if method in ("GET", "HEAD"):
+            listed = self._own_reply(plain) or reply_without_body(plain)
         return _not_found(method, plain) if listed is None else _json(200, listed)
 
+    def _own_reply(self, path: str) -> Any:
+        """What the program behind a host replies at a path of its own, which tells what program it is; None elsewhere."""
+        provider, _, rest = path.lstrip("/").partition("/")
+        host = host_of(provider)
+        name = self._deviations.manners(provider, "").poses_as or (host.id if host else "")
+        row = server_named(name)
+        return row.replies.get(f"/{rest}") if row and host else None
+
     def _call(
-        self, route: Route, body: dict[str, Any], headers: dict[str, str], path: str
+        self,
+        route: Route,
+        body: dict[str, Any],
+        headers: dict[str, str],
+        path: str,
+        manners: Manners = AS_CATALOGED,
     ) -> EmulatedCall:
         """The call of a request; raises `Refused` for an unknown model, a wrong shape, or settings that are refused."""
         dialect, dialect_server = dialect_named(route.dialect), server_for(route.dialect)
@@ -153,15 +201,15 @@ class Emulator:
         name, behaviour = behaviour_of(model_name, headers.get(HEADER), str(body)[-20_000:])
         if behaviour.unverified:
             headers = {**headers, "verified": "no"}
-        target = target_at(route.provider, name, route.dialect)
+        target = self._deviations.applied(target_at(route.provider, name, route.dialect))
+        behaviour = _with_markup(behaviour, self._deviations.markup(route.provider, name))
         account = _account(headers, path)
         body = dialect_server.whole(body, self._memory, account, headers)
-        refusal = _model_refusal(target, dialect) or next(
-            dialect.rules(body, target, headers), None
-        )
+        rules = remaining(dialect.rules(body, target, headers), manners)
+        refusal = _model_refusal(target, dialect) or next(rules, None)
         if refusal:
             raise Refused(refusal)
-        body = dialect_server.spelled(body)
+        body = without(dialect_server.spelled(body), *manners.ignores)
         stream = route.stream
         if stream is None:
             stream = bool(body.get("stream", dialect.streams_unasked))
@@ -177,11 +225,13 @@ class Emulator:
             sealer=self._sealer,
             memory=self._memory,
             number=digest([route.provider, name, body]),
+            manners=manners,
+            deviations=self._deviations,
         )
 
     def _answered(self, call: EmulatedCall) -> Reply:
         dialect, dialect_server = dialect_named(call.dialect), server_for(call.dialect)
-        refusal = next(iter(dialect_server.check(call)), None)
+        refusal = next(self._refusals(call, dialect_server), None)
         if refusal is None and call.behaviour.fail == 0:
             refusal = dialect_server.overloaded
         if refusal:
@@ -192,13 +242,21 @@ class Emulator:
         if queued := answered(call, answer, echo):
             return _json(200, queued)
         if not call.stream:
-            return _json(200, exact_answer(answer, call.dialect, echo=echo).body)
+            body = exact_answer(answer, call.dialect, echo=echo).body
+            return Reply(200, "application/json", renamed([dump_json(body)], call.manners))
         frames = _stream(call, answer, dialect_server, echo)
         if call.listed:
             return Reply(200, "application/json", _as_list(frames), call.behaviour.slow)
         around = _envelope_of(call.provider)
-        pieces = map(chunk_bytes if around else dialect.framing, frames)
+        pieces = renamed(map(chunk_bytes if around else dialect.framing, frames), call.manners)
         return Reply(200, (around or dialect).media_type, pieces, call.behaviour.slow)
+
+    def _refusals(self, call: EmulatedCall, dialect_server: DialectServer) -> Iterator[Refusal]:
+        """What is refused about seals, and what a deviating server refuses in addition."""
+        if call.manners.seals == "checked":
+            yield from remaining(dialect_server.check(call), call.manners)
+        yield from self._deviations.limit_refusals(call.request, call.provider, call.model)
+        yield from further_refusals(call.request, call.manners)
 
     def _drafted(self, call: EmulatedCall, body: dict[str, Any]) -> AnswerDraft:
         """The next turn: what the script says, or else the emulated model. Raises `Refused` for a conversation that is too long."""
@@ -217,6 +275,8 @@ class Emulator:
             forced = _is_call_forced(body)
             draft = think(messages, allowed, forced=forced, pieces=pieces, plain=not acting)
             draft = in_form(draft, call.request, allowed.tools)
+        if not call.manners.parallel_calls:
+            draft = draft.replace(calls=draft.calls[:1])
         return draft.replace(text="", calls=()) if call.behaviour.silent else draft
 
 
@@ -259,6 +319,9 @@ def _answer(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraf
 def _from_draft(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraft) -> Response:
     draft, finish = _within_limit(call, draft)
     answer_parts = dialect_server.parts(call, draft)
+    if call.manners.seals == "absent":
+        seals = dialect_named(call.dialect).seals
+        answer_parts = [without_seals(part, seals) for part in answer_parts]
     thought = sum(tokens(text) for text in draft.thoughts)
     answer_tokens = tokens(draft.text) + sum(tokens(str(values)) for _, values in draft.calls)
     return Response(
@@ -270,9 +333,26 @@ def _from_draft(call: EmulatedCall, dialect_server: DialectServer, draft: Answer
         finish_reason=finish,
         usage=Usage(
             input_tokens=tokens(str(call.body)),
-            output_tokens=thought + answer_tokens,
-            reasoning_tokens=thought,
+            output_tokens=answer_tokens + (0 if _counts_apart(call) else thought),
+            reasoning_tokens=thought if call.manners.counts_reasoning else None,
         ),
+    )
+
+
+def _counts_apart(call: EmulatedCall) -> bool:
+    """Whether the host reports reasoning tokens beside the output tokens."""
+    return bool(call.target.host and call.target.host.separate_reasoning)
+
+
+def _with_markup(behaviour: Behaviour, columns: dict[str, Any]) -> Behaviour:
+    """How the model behaves whose markup deviates: it writes its reasoning into the text."""
+    if not columns:
+        return behaviour
+    tags = columns.get("tags") or [behaviour.inline or "think"]
+    return behaviour.replace(
+        inline=tags[0],
+        opened=bool(columns.get("prefix_open")),
+        stutter=bool(columns.get("stutter")) or behaviour.stutter,
     )
 
 
@@ -308,6 +388,8 @@ def _stream(
     streamed = dialect_server.streamed(call, answer)
     queued = bool(echo.get("background"))
     frames = exact_stream(streamed, call.dialect, behaviour.size, echo=echo, queued=queued)
+    if call.manners.stream_event:
+        frames = with_event(frames, call.manners.stream_event)
     if behaviour.cut is not None:
         frames = islice(frames, behaviour.cut)
     elif behaviour.fail is not None:
@@ -355,6 +437,31 @@ def _refusal(at: Route | str, refusal: Refusal) -> Reply:
     reply = _json(refusal.status, error_body or dialect_named(dialect).server.write_error(refusal))
     reply.headers.update(dialect_named(dialect).error_headers(refusal))
     return reply
+
+
+def _deviating(reply: Reply, refusal: Refusal, manners: Manners) -> Reply:
+    """A refusal as a deviating server words it."""
+    if manners.words is None and manners.status is None and manners.error_shape is None:
+        return reply
+    text = manners.words or refusal.text
+    body = reply.body.replace(dump_json(refusal.text), dump_json(text))
+    if manners.error_shape:
+        body = dump_json({"detail": text}) if manners.error_shape == "detail" else text.encode()
+    return replace(reply, status=manners.status or reply.status, pieces=iter([body]))
+
+
+def _failed(route: Route, status: int, manners: Manners) -> Reply:
+    """The reply of a server that cannot answer now."""
+    headers = {"retry-after": manners.retry_after} if manners.retry_after else {}
+    return _refusal(route, Refusal(text="Please try again later.", status=status, headers=headers))
+
+
+def _hampered(reply: Reply, failure: str) -> Reply:
+    """An answer that is cut in the middle, or slow."""
+    if failure == "slow":
+        return replace(reply, pause=30.0)
+    body = reply.body
+    return replace(reply, pieces=iter([body[: len(body) // 2]]))
 
 
 def _with_dialect_names(body: dict[str, Any], provider: str) -> dict[str, Any]:

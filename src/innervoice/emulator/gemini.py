@@ -49,7 +49,7 @@ def check_signatures(call: EmulatedCall, contents: list[dict[str, Any]]) -> Iter
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn: thoughts if they were requested, and a signature where Gemini puts it."""
     parts_here: list[Part] = []
-    is_shown = _config(call).get("includeThoughts") is True
+    is_shown = _config(call).get("includeThoughts") is True and _can_show(call)
     is_shown = call.behaviour.show != "hidden" if call.behaviour.show else is_shown
     thinks = bool(draft.thoughts)
     if is_shown:
@@ -68,6 +68,12 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
             block["thoughtSignature"] = call.seal(kind="thought", call=name)
         parts_here.append(call.tool_call(name, arguments_of(values), call_id, block))
     return parts_here
+
+
+def _can_show(call: EmulatedCall) -> bool:
+    """Whether the model has thoughts to show."""
+    row = call.target.row
+    return bool({"full", "summary"} & {row.shown, *row.showable})
 
 
 def _text(call: EmulatedCall, text: str, *, signed: bool) -> Iterator[Part]:

@@ -108,7 +108,9 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
 
 
 def _thoughts(call: EmulatedCall, draft: AnswerDraft) -> Iterator[dict[str, Any]]:
-    is_shown = _config(call).get("thinking_summaries") == "auto"
+    row = call.target.row
+    can_show = bool({"full", "summary"} & {row.shown, *row.showable})
+    is_shown = _config(call).get("thinking_summaries") == "auto" and can_show
     is_shown = call.behaviour.show != "hidden" if call.behaviour.show else is_shown
     for position, thought in enumerate(draft.thoughts):
         seal = call.seal(kind="thought", step="thought", position=position)

@@ -201,7 +201,9 @@ def _reasoning(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:
         return []
     name = call.id("rs_")
     summary = as_dict(call.body.get("reasoning")).get("summary")
-    form = call.behaviour.show or ("summary" if summary else call.target.row.shown)
+    row = call.target.row
+    asked = "summary" if summary and {"summary", "full"} & set(row.showable) else row.shown
+    form = call.behaviour.show or asked
     if call.target.host and not call.target.host.sealed_only and call.provider != "xai":
         texts = [{"type": "reasoning_text", "text": thought} for thought in draft.thoughts]
         return [{"type": "reasoning", "id": name, "summary": [], "content": texts}]

@@ -163,6 +163,7 @@ class Serving:
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
+            self._keep_notes(error)
             if not stream.has_begun and self._has_another_way(attempt, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
@@ -181,6 +182,12 @@ class Serving:
             await stream.fail(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)
+
+    def _keep_notes(self, error: InnervoiceError) -> None:
+        """Keeps what was noticed about a refusal, also if another attempt follows, which starts with new notes."""
+        notes = getattr(error, "notes", ())
+        self._moved += notes
+        self._report.notes += notes
 
     def _has_another_way(self, attempt: Attempt, error: InnervoiceError) -> bool:
         """Whether the request can be sent in another way: not all of it was read, it continues a response that the provider no longer

@@ -144,23 +144,21 @@ class FittedRequest:
     def reasoning_members(self) -> dict[str, Any]:
         """The members of the body that set the reasoning: as received, if they express what is to be sent."""
         choice, spelling = self.choice, self._spelling
-        if choice is None:
-            return self._replay_members
-        members = fields_of(choice, self.target.row, self.target.host)
-        if spelling is not None:
-            report = self.report
-            as_asked = report is not None and report.effective == report.requested
-            is_on = spelling.is_switch and not choice.off
-            members = spelling.members if as_asked or is_on else members
-        return members if choice.off else merged(self._replay_members, members)
-
-    @property
-    def _replay_members(self) -> dict[str, Any]:
-        """The members without which the model's template leaves out reasoning that is sent back; the same in every request, for the cache."""
-        host, card = self.target.host, card_of(self.target.model)
-        if host is None or not host.template_arguments or card is None or not card.replay_switch:
-            return {}
-        return {"chat_template_kwargs": dict(card.replay_switch)}
+        host = self.target.host
+        members: dict[str, Any] = {}
+        if choice is not None:
+            members = fields_of(choice, self.target.row, host)
+            if spelling is not None:
+                report = self.report
+                as_asked = report is not None and report.effective == report.requested
+                is_on = spelling.is_switch and not choice.off
+                members = spelling.members if as_asked or is_on else members
+        if host is None or not host.template_arguments or (choice and choice.off):
+            return members
+        # Without these the model's template leaves out reasoning that is sent back; the same in every request, for the cache.
+        card = card_of(self.target.model)
+        switch = card.replay_switch if card else {}
+        return merged({"chat_template_kwargs": dict(switch)}, members) if switch else members
 
     def _value(self, name: str) -> Any:
         """A field of the request as it is sent."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from importlib import import_module
 from typing import Any, Literal, NamedTuple
 
 from innervoice.canon.notes import SENTENCES
 from innervoice.canon.response import Response, Status
 from innervoice.canon.usage import Cost, Usage
 from innervoice.errors import InnervoiceError
+from innervoice.pricing import are_prices_known
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.view.row_types import (
@@ -41,15 +41,10 @@ __all__ = [
 
 
 class Prices:
-    """Costs at list prices, if genai-prices is installed; it is imported once."""
+    """Costs at list prices, or those of the user's own catalog, if there are any."""
 
     def __init__(self) -> None:
-        try:
-            import_module("genai_prices")
-        except ImportError:
-            self.are_known = False
-        else:
-            self.are_known = True
+        self.are_known = are_prices_known()
 
     def of(self, answer: Response) -> Cost | None:
         """The cost of an answer; None where tokens or prices are unknown."""

@@ -137,6 +137,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The system prompt has a member of its own and cannot be one of the messages."""
     limit: str = "max_tokens"
     """The name of the limit on the output, unless a model's row has another."""
+    limit_names: tuple[str, ...] = ()
+    """The names of the limit that hosts have for the same, where there are several."""
     demands_limit: bool = False
     lacks: tuple[str, ...] = ()
     """Fields of a `Request` that it has no member for."""
@@ -238,8 +240,16 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The frame that clients wait for behind the end of an answer."""
     seals: tuple[str, ...] = ()
     """The members of its blocks that hold seals, at whatever depth; `id` and `data` do so in some blocks only."""
+    reasoning_blocks: tuple[str, ...] = ()
+    """The types of its blocks, or items, that are reasoning."""
+    reasoning_keys: tuple[str, ...] = ()
+    """The members by which a block of reasoning is recognized, where blocks have no types."""
+    reasoning_members: tuple[str, ...] = ()
+    """The members of a message that are reasoning."""
     id_start: str = ""
     """What a server's ids of answers begin with."""
+    is_local: bool = False
+    """Servers on machines of one's own have it."""
     inline_reasoning: bool = False
     """Text of an unknown host is searched for inline reasoning: open models speak this dialect."""
     looks_like: Callable[[dict[str, Any], str | None], bool] = _never

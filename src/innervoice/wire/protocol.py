@@ -241,6 +241,7 @@ class Reader(ABC):
                     slot.text, slot.form, complete, self.origin(slot.block or None, seals)
                 )
             case _:
+                self.note_unknown(slot.block)
                 part = Opaque(slot.block, complete, self.origin())
         self.end(slot, part)
 
@@ -306,7 +307,15 @@ class Reader(ABC):
 
     def opaque(self, block: Any) -> None:
         """Keeps a block of an unknown type."""
+        self.note_unknown(block)
         self.whole(Opaque(block, origin=self.origin()))
+
+    def note_unknown(self, block: Any) -> None:
+        """Notes a block of an unknown type if it looks like reasoning: the API may have changed."""
+        from innervoice.wire.unread import reasoning_like  # noqa: PLC0415 - few answers have such blocks
+
+        if kind := reasoning_like(block):
+            self.notebook.add("unknown_block", kind)
 
     def media(self, mime: Any, data: Any, url: Any, block: dict[str, Any] | None) -> None:
         """An image, audio or a document."""

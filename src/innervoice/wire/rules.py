@@ -105,7 +105,7 @@ def claude(fields: dict[str, Any], row: ModelRow, limit: Any) -> Iterator[Refusa
         yield from _claude_type(as_text(thinking.get("type")), row, word)
         budget = thinking.get("budget_tokens")
         if thinking.get("type") == "enabled":
-            yield from _claude_budget(budget, limit, fields)
+            yield from _claude_budget(budget, limit, fields, row)
     if word is not None and not row.efforts:
         yield refused("This model does not support the effort parameter.")
     elif word is not None and word not in row.efforts:
@@ -145,10 +145,13 @@ def _is_above(effort: Any, row: ModelRow) -> bool:
     return row.efforts.index(effort) > row.efforts.index(row.off_up_to)
 
 
-def _claude_budget(budget: Any, limit: Any, fields: dict[str, Any]) -> Iterator[Refusal]:
-    if not isinstance(budget, int) or budget < LEAST_BUDGET:
+def _claude_budget(
+    budget: Any, limit: Any, fields: dict[str, Any], row: ModelRow
+) -> Iterator[Refusal]:
+    least = row.budget[0] if row.budget else LEAST_BUDGET
+    if not isinstance(budget, int) or budget < least:
         yield refused(
-            "thinking.enabled.budget_tokens: Input should be greater than or equal to 1024"
+            f"thinking.enabled.budget_tokens: Input should be greater than or equal to {least}"
         )
     elif isinstance(limit, int) and budget >= limit and not _is_interleaved(fields):
         yield refused("`max_tokens` must be greater than `thinking.budget_tokens`.")

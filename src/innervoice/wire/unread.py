@@ -6,10 +6,11 @@ a revision of the API that is not known here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["unread_members"]
+__all__ = ["reasoning_like", "unread_members"]
 
 _MOST = 3
 _DEEPEST = 8
@@ -61,3 +62,23 @@ def _has_text(value: Any, depth: int) -> bool:
         return False
     items = value.values() if isinstance(value, dict) else value
     return any(_has_text(item, depth + 1) for item in items)
+
+
+_LIKE = re.compile(
+    r"think|thought|reason(?!s?$|_code)|deliberat|signature|encrypted", re.IGNORECASE
+)
+_NOT_REASONING = frozenset({"compaction", "compaction_trigger", "mcp_list_tools", "image_generation_call"})  # fmt: skip
+
+
+def reasoning_like(block: Any) -> str | None:
+    """The type of a block of an unknown kind that looks like reasoning, or the name of the member that does; None for others."""
+    if not isinstance(block, dict):
+        return None
+    kind = block["type"] if isinstance(block.get("type"), str) else ""
+    if kind in _NOT_REASONING:
+        return None
+    if _LIKE.search(kind):
+        return str(kind[:60])
+    names = (str(name) for name, value in block.items() if value)
+    name = next((name for name in names if _LIKE.search(name)), None)
+    return None if name is None else (kind or name)[:60]

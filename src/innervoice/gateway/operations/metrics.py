@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.client.drift import DIFFERS, fact_of
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import DIALECTS
@@ -48,6 +49,7 @@ FAMILIES = (
     _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached tokens."),
     _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
     _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted; and those received in answers."),
+    _Family("innervoice_catalog_differs_total", "counter", ("provider", "fact"), "Facts of the catalog that a provider contradicted, each once in a process: innervoice probe measures what is true."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
     _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not reach the store."),
     _Family("innervoice_open_streams", "gauge", (), "Open streams."),
@@ -109,6 +111,9 @@ class Metrics:
         for outcome in ("kept", "restored", "omitted", "received"):
             if count := getattr(report, outcome):
                 self._count("innervoice_reasoning_total", (provider, outcome), count)
+        for note in report.notes:
+            if note.code == DIFFERS:
+                self._count("innervoice_catalog_differs_total", (provider, fact_of(note)))
         self._count("innervoice_store_total", (report.store,))
         self._set("innervoice_store_degraded", int(report.store == "degraded"))
         self._changed()

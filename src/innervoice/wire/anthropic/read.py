@@ -232,6 +232,7 @@ class AnthropicReader(Reader):
             case _:
                 if slot.pieces:
                     block["input"] = parsed(slot.text)
+                self.note_unknown(block)
                 part = Opaque(block, complete, self.origin())
         self.end(slot, part)
 

@@ -147,7 +147,8 @@ def _history(body: dict[str, Any], target: Target, *, on: bool) -> Iterator[Refu
             "When thinking is disabled, an 'assistant' message in the final position cannot contain 'thinking' blocks."
         )
     enabled = as_dict(body.get("thinking")).get("type") == "enabled"
-    final = latest == len(turns) - 1 or (latest == len(turns) - 2 and answers(turns[-1]))
+    is_prefill = latest == len(turns) - 1 and not target.row.prefill_thinking
+    final = is_prefill or (latest == len(turns) - 2 and answers(turns[-1]))
     if enabled and final and blocks and blocks[0].get("type") not in THINKING:
         yield refused(
             f"messages.{latest}.content.0.type: Expected `thinking` or `redacted_thinking`, but found "

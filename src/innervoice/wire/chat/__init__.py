@@ -87,6 +87,16 @@ DIALECT = Dialect(
     turn_of=turn_of,
     thinks_visibly=True,
     seals=("signature", "data", "thought_signature"),
+    reasoning_blocks=(
+        "thinking",
+        "reasoning",
+        "reasoning.text",
+        "reasoning.encrypted",
+        "reasoning.summary",
+    ),
+    reasoning_members=("reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"),
+    limit_names=("max_tokens", "max_completion_tokens"),
+    is_local=True,
     code=Code(
         reader="read:ChatReader",
         answer_writer="answer:ChatWriter",

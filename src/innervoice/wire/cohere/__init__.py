@@ -56,6 +56,7 @@ DIALECT = Dialect(
     thinks_visibly=True,
     error_is_quiet=True,
     last_mark=b"[DONE]",
+    reasoning_blocks=("thinking",),
     code=Code(
         reader="read:CohereReader",
         replay="replay:REPLAY",

@@ -79,6 +79,7 @@ DIALECT = Dialect(
     shows_asked=True,
     last_mark=b"messageStop",
     seals=("signature", "redactedContent"),
+    reasoning_keys=("reasoningContent",),
     code=Code(
         reader="read:ConverseReader",
         answer_writer="answer:ConverseWriter",

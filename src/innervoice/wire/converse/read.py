@@ -198,6 +198,7 @@ class ConverseReader(Reader):
                 self.end_call(slot, text, complete=complete)
                 return
             case _:
+                self.note_unknown(block)
                 part = Opaque(block, complete, self.origin())
         self.end(slot, part)
 

@@ -82,6 +82,7 @@ DIALECT = Dialect(
     error_is_quiet=True,
     last_mark=b'"finishReason"',
     seals=("thoughtSignature",),
+    reasoning_keys=("thought",),
     code=Code(
         reader="read:GeminiReader",
         answer_writer="answer:GeminiWriter",

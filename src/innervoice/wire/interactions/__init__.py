@@ -68,6 +68,7 @@ DIALECT = Dialect(
     history_looks_like=_history_looks_like,
     turn_of=_turn_of,
     seals=("signature", "continuation_token"),
+    reasoning_blocks=("thought",),
     code=Code(
         reader="read:InteractionsReader",
         answer_writer="answer:InteractionsWriter",

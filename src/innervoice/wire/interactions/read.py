@@ -353,6 +353,7 @@ class InteractionsReader(Reader):
                 step.block["arguments"] = parsed(arguments)
                 self.end_call(slot, arguments, complete=complete)
             case _:
+                self.note_unknown(step.block)
                 self.end(slot, Opaque(step.block, complete, self.origin()))
 
 

@@ -55,6 +55,7 @@ DIALECT = Dialect(
     closing=b"data: [DONE]\n\n",
     last_mark=b"[DONE]",
     seals=("signature",),
+    reasoning_blocks=("thinking",),
     code=Code(
         reader="read:MistralReader",
         answer_writer="answer:MistralWriter",
