@@ -34,10 +34,10 @@ EVENT = {
     "anthropic chat": 188,
 }
 STEP = {
-    "anthropic anthropic": 6234,
-    "chat chat": 6486,
-    "chat anthropic": 5927,
-    "anthropic chat": 6256,
+    "anthropic anthropic": 6245,
+    "chat chat": 6496,
+    "chat anthropic": 5937,
+    "anthropic chat": 6266,
 }
 
 

@@ -72,6 +72,7 @@ SENTENCES: dict[str, str] = {
     "tool_choice_relaxed": "The model does not support this tool choice, at all or while it reasons; a less strict one was sent.",
     "reasoning_off_for_tools": "The model rejects these tools while it reasons; reasoning was switched off.",
     "opaque_dropped": "A block of another provider was not sent; it stays in the history.",
+    "effort_from_history": "The conversation sets another effort, in a form that the model does not read; the effort was sent for the whole request, and the prompt cache begins anew.",
     "compaction_as_text": "A provider's summary of the conversation was sent as a text.",
     "compaction_unreadable": "A compaction stands for everything before it, and only its own provider can read it; the request was not sent without it.",
     "thinking_omitted": "Reasoning that this model cannot read was not sent; it stays in the history.",

@@ -18,6 +18,7 @@ from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
 from innervoice.planning.compactions import UNREADABLE, compaction_of, readable_compaction
 from innervoice.planning.decisions import Ledger, Place
+from innervoice.planning.effort_changes import ITEM
 from innervoice.planning.received import refuses
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import last_said
@@ -248,6 +249,10 @@ class ContentRules:
         if part.origin is None:
             return part
         if not self._is_foreign(part):
+            if isinstance(part, Opaque) and not self._has_item(part):
+                why = "the model has no such item; the last effort is sent for the whole request"
+                self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
+                return None
             return self._unmarked(place, part)
         if (block := compaction_of(part)) is not None:
             return compacted(place, block, self._ledger)
@@ -256,6 +261,11 @@ class ContentRules:
             self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
             return None
         return self.abroad(place, part)
+
+    def _has_item(self, part: Opaque) -> bool:
+        """Whether the model has an item that its dialect has."""
+        is_update = isinstance(part.value, dict) and part.value.get("type") == ITEM
+        return self._target.row.effort_updates or not is_update
 
     def abroad(self, place: Place, part: Part) -> Part:
         """A part without the block of another dialect, and with its cache mark if the target has such marks."""

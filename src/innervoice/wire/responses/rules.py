@@ -116,7 +116,9 @@ def _effort(word: Any, target: Target) -> Iterator[Refusal]:
 
 
 def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> Iterator[Refusal]:
-    if item.get("type") == "configuration_update" and pro:
+    if item.get("type") == "configuration_update" and not target.row.effort_updates:
+        yield refused("The 'configuration_update' item type is not supported with this model.")
+    elif item.get("type") == "configuration_update" and pro:
         yield refused(
             "The 'configuration_update' item type is not supported with pro or tournament models."
         )
