@@ -34,10 +34,10 @@ EVENT = {
     "anthropic chat": 188,
 }
 STEP = {
-    "anthropic anthropic": 6245,
-    "chat chat": 6496,
-    "chat anthropic": 5937,
-    "anthropic chat": 6266,
+    "anthropic anthropic": 6246,
+    "chat chat": 6497,
+    "chat anthropic": 5938,
+    "anthropic chat": 6267,
 }
 
 

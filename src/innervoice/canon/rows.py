@@ -256,6 +256,8 @@ class ModelRow(Row, frozen=True, kw_only=True):
     """Its maximum output, for APIs that require a limit."""
     context: int | None = None
     """The tokens that its context window holds; None: unknown."""
+    async_tools: bool = False
+    """Whether it goes on while a tool works, and takes the result in any later request."""
     effort_updates: bool = False
     """Whether it reads an item that sets another effort inside the conversation."""
     replay: Literal["must", "loop", "ignored", "never", "tags"] = "must"

@@ -73,6 +73,10 @@ def decode_request(body: Any, dialect: str) -> Request:
     return request_reader_of(dialect)(value)
 
 
+_ASYNC = "async"
+"""The member of a tool, and of its calls, whose result may come later; models without it refuse it."""
+
+
 class _Encoding:
     def __init__(self, planned: Planned) -> None:
         self._fitted, self._plan, _ = planned
@@ -94,6 +98,8 @@ class _Encoding:
         if self._request.tools:
             fitted.change_tools(self._tool)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
+        if _ASYNC in dialect.tool_members and not self._row.async_tools:
+            body[dialect.history] = [without(item, _ASYNC) for item in body[dialect.history]]
         fields = fitted.reasoning_members
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
@@ -179,6 +185,8 @@ class _Encoding:
         extra = self._request.extra
         is_own = isinstance(extra, ReceivedMembers) and extra.dialect == self._dialect.name
         dropped = dropped_members(tool, self._dialect, is_own=is_own)
+        if _ASYNC in tool.members and not self._row.async_tools and _ASYNC not in dropped:
+            dropped = [*dropped, _ASYNC]
         for name in dropped:
             self._fitted.notebook.add("tool_member_dropped", name)
         return tool.replace(members=without(tool.members, *dropped)) if dropped else tool

@@ -77,7 +77,7 @@ DIALECT = Dialect(
         "GET /models/{model}": "model",
     },
     open_tools=True,
-    tool_members=frozenset({"defer_loading"}),
+    tool_members=frozenset({"async", "defer_loading"}),
     schema="OPENAI_STRICT",
     schema_if_strict=True,
     free_form_hosts=("*",),

@@ -64,8 +64,20 @@ def problems(
     for path, _ in misfit_files(items, write, ("input",)):
         yield unsupported_image(bracketed(path))
     yield from _answered(body, items)
+    yield from _async(body, items, target)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
+
+
+def _async(body: dict[str, Any], items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
+    """Tools whose results may come later, and calls of them: only the newest models have them."""
+    if target.row.async_tools:
+        return
+    places = [("tools", as_list(body.get("tools"))), ("input", items)]
+    for name, values in places:
+        for number, value in enumerate(values):
+            if as_dict(value).get("async") is not None:
+                yield refused(f"Unknown parameter: '{name}[{number}].async'.", param=f"{name}[{number}].async")  # fmt: skip
 
 
 def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
