@@ -25,7 +25,7 @@ HERE = Path(__file__).parent
 FLOOR, BARE, OURS, LITELLM, PORTKEY, TENSORZERO = (
     "floor", "bare ASGI", "innervoice", "litellm", "Portkey", "TensorZero",
 )  # fmt: skip
-OURS_WITHOUT_STORE = "innervoice, no store"
+OURS_WITHOUT_STORE = "innervoice without a store"
 DIRECT = "no gateway"
 """The client and the upstream alone."""
 WAYS = (

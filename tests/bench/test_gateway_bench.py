@@ -185,7 +185,7 @@ def results():
             "floor": cost(10.0),
             "bare ASGI": cost(10.0),
             "innervoice": cost(40.0),
-            "innervoice, no store": cost(30.0),
+            "innervoice without a store": cost(30.0),
             "litellm": cost(2500.0),
         },
         "stream": {"floor": cost(10.0), "bare ASGI": cost(10.0), "innervoice": cost(25.0)},
