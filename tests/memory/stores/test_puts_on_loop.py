@@ -1,0 +1,134 @@
+"""Puts on the event loop: all of a step in one transaction, and in the thread of the store as soon as that could delay others."""
+
+import asyncio
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from innervoice.memory.stores import sqlite_puts
+from innervoice.memory.stores.sqlite import SqliteStore
+from innervoice.memory.stores.store import StoredItem, StoreError
+
+
+def item(number, size=100, tenant="t"):
+    return StoredItem(f"{number:032x}", tenant, "turn", b"d" * size, time.time())
+
+
+async def found(store, numbers, tenant="t"):
+    items = await store.get(tenant, [b"k%d" % number for number in numbers])
+    return {one.key: one.data for one in items}
+
+
+def test_what_waits_is_written_in_one_transaction(tmp_path, monkeypatch):
+    """Seen failing: each put began a transaction of its own."""
+    groups = []
+    written = sqlite_puts.PutsOnLoop._store
+    monkeypatch.setattr(sqlite_puts.PutsOnLoop, "_store", lambda self, connection, waiting: (groups.append(len(waiting)), written(self, connection, waiting)))  # fmt: skip
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        futures = [store.put_soon(item(number), [b"k%d" % number]) for number in range(20)]
+        await asyncio.gather(*futures)
+        there = await found(store, range(20))
+        await store.close()
+        return there
+
+    there = asyncio.run(run())
+    assert [20] == groups
+    assert 20 == len(there)
+
+
+def test_it_is_in_the_file_before_the_put_returns(tmp_path):
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await store.put_soon(item(1), [b"k1"])
+        other = SqliteStore(tmp_path / "s.db")  # as another process would
+        there = await found(other, [1])
+        await other.close()
+        await store.close()
+        return there
+
+    assert {b"k1": b"d" * 100} == asyncio.run(run())
+
+
+def test_items_share_pieces_and_are_deleted_one_by_one(tmp_path):
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        sizes = [1, 5_000, 17, 4_040, 9_999]
+        await asyncio.gather(*(store.put_soon(item(number, size), [b"k%d" % number]) for number, size in enumerate(sizes)))  # fmt: skip
+        await store.put_soon(item(9, 50), [b"k9"])
+        assert 1 == await store.delete("t", [b"k1"])
+        there = await found(store, [0, 1, 2, 3, 4, 9])
+        usage = await store.usage()
+        await store.close()
+        return there, usage
+
+    there, (usage,) = asyncio.run(run())
+    assert {b"k0": 1, b"k2": 17, b"k3": 4_040, b"k4": 9_999, b"k9": 50} == {key: len(data) for key, data in there.items()}  # fmt: skip
+    assert (5, 1 + 17 + 4_040 + 9_999 + 50) == (usage.items, usage.size)
+
+
+def test_the_same_item_is_stored_once(tmp_path):
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await asyncio.gather(*(store.put_soon(item(1), [b"k1"]) for _ in range(3)))
+        (usage,) = await store.usage()
+        await store.close()
+        return usage.items
+
+    assert 1 == asyncio.run(run())
+
+
+def test_a_locked_file_is_left_to_the_thread(tmp_path):
+    """Somebody else writes: the loop does not wait, and nothing is lost."""
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await store.put_soon(item(0), [b"k0"])
+        lock = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
+        lock.execute("BEGIN IMMEDIATE")
+        began = asyncio.get_running_loop().time()
+        future = store.put_soon(item(1), [b"k1"])
+        with pytest.raises(StoreError):
+            await future
+        assert asyncio.get_running_loop().time() - began < 1
+        assert store.put_soon(item(1), [b"k1"]) is None, "the thread writes for a while"
+        threading.Timer(0.2, lambda: (lock.execute("ROLLBACK"), lock.close())).start()
+        await store.put(item(1), [b"k1"])
+        there = await found(store, [0, 1])
+        await store.close()
+        return there
+
+    assert {b"k0", b"k1"} == asyncio.run(run()).keys()
+
+
+def test_large_items_and_slow_files_go_to_the_thread(tmp_path, monkeypatch):
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        assert store.put_soon(item(1, 300_000), [b"k1"]) is None
+        ticks = iter([0.0, 0.0, 5.0, 5.0, 5.0, 60.0, 60.0, 60.0, 60.0])
+        monkeypatch.setattr(store._puts, "_clock", lambda: next(ticks))
+        await store.put_soon(item(2), [b"k2"])  # it takes five seconds by this clock
+        assert store.put_soon(item(3), [b"k3"]) is None
+        await asyncio.sleep(0)
+        await store.close()
+
+    asyncio.run(run())
+
+
+def test_another_event_loop_uses_the_thread(tmp_path):
+    store = SqliteStore(tmp_path / "s.db")
+    results = []
+
+    async def elsewhere():
+        results.append(store.put_soon(item(2), [b"k2"]))
+
+    async def run():
+        await store.put_soon(item(1), [b"k1"])
+        await asyncio.to_thread(lambda: asyncio.run(elsewhere()))
+        await store.close()
+
+    asyncio.run(run())
+    assert [None] == results
