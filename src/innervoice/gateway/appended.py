@@ -229,7 +229,9 @@ class AppendedRequests:
 
 
 def _size(answered: _Answered) -> int:
-    return answered.sent.frame.size
+    frame, unmarked = answered.sent.frame, answered.unmarked
+    marks = sum(len(item) for _, item in answered.marks)
+    return frame.size + marks + (0 if unmarked is frame else unmarked.size)
 
 
 class _Appending:
