@@ -26,6 +26,8 @@ class Group(NamedTuple):
     title: str
     words: str
     names: tuple[str, ...]
+    more: tuple[str, ...] = ()
+    """What these names return or take and nobody imports, with its module."""
 
 
 GROUPS = {
@@ -50,6 +52,8 @@ GROUPS = {
         "Ask",
         "Requests to any provider.",
         ("Client", "AsyncClient", "Request", "Reasoning", "Tool", "encode", "Wire", "decode_request"),
+        ("innervoice.client.conversation.Conversation", "innervoice.client.conversation.AsyncConversation", "innervoice.client.settings.ClientOptions",
+         "innervoice.client.settings.CallFields", "innervoice.client.settings.ConversationOptions"),
     ),
     "replay": Group(
         "Replay",
@@ -98,6 +102,7 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _names_page(group: Group) -> str:
     entries = "\n".join(_entry(innervoice, name) for name in group.names)
+    entries += "\n".join(_further(path) for path in group.more)
     return f"# {group.title}\n\n{group.words}\n\n{entries}"
 
 
@@ -112,6 +117,12 @@ def _entry(module: object, name: str) -> str:
     title = getattr(module, "__name__")  # noqa: B009 - a module as an object
     directive = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
     return f"## {name}\n\n```{{eval-rst}}\n.. auto{directive}:: {title}.{name}\n```\n"
+
+
+def _further(path: str) -> str:
+    name = path.rpartition(".")[2]
+    directive = f".. autoclass:: {path}\n   :inherited-members: object, dict"
+    return f"\n## {name}\n\n```{{eval-rst}}\n{directive}\n```\n"
 
 
 # ---- tables ------------------------------------------------------------------------------------------

@@ -14,9 +14,13 @@ class Usage(Value, frozen=True, kw_only=True):
     """The token counts of a response; a count that the provider did not report is None, not 0."""
 
     input_tokens: int | None = None
+    """Tokens of the request, those read from a cache included."""
     output_tokens: int | None = None
+    """Tokens of the answer, reasoning included."""
     reasoning_tokens: int | None = None
+    """Those of them that are reasoning."""
     cached_input_tokens: int | None = None
+    """Tokens of the request that were read from a cache."""
     raw: Any = None
     """The counts as the provider reported them."""
 
@@ -46,7 +50,9 @@ class Cost(Value, frozen=True, kw_only=True):
     """A cost in dollars at list prices, without discounts and batch prices."""
 
     total: Decimal
+    """Input and output together."""
     input: Decimal
+    """What was sent, tokens from the cache included."""
     output: Decimal
     """Reasoning included."""
     reasoning: Decimal | None = None

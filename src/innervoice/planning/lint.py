@@ -27,18 +27,27 @@ class Problem(Value, frozen=True, kw_only=True):
     """One problem of a history, for a target."""
 
     code: str
+    """What it is: the code of the note that sending the history would add."""
     severity: Severity
+    """ "refused" if the provider would refuse the request, "degraded" if the answer would be worse."""
     message: int
+    """The number of the message."""
     part: int | None = None
+    """The number of the part in it; None for the whole message."""
     why: str
+    """What is wrong."""
     fix: str
+    """What to do."""
 
     def __str__(self) -> str:
         place = f"message {self.message}" + (f", part {self.part}" if self.part is not None else "")
         return self.at(place)
 
     def at(self, place: str) -> str:
-        """The problem as a sentence, with its place in front."""
+        """The problem as a sentence, with its place in front.
+
+        :param place: The place, in words.
+        """
         return f"{place}: {_SENT[self.severity]}: {self.why}. To fix it, {self.fix}. [{self.code}]"
 
 

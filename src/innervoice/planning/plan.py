@@ -50,13 +50,17 @@ class Plan(Value, frozen=True, kw_only=True):
     """The messages that are sent to a target, and why."""
 
     target: str
+    """The target, `provider/model`."""
     messages: tuple[Message, ...]
+    """The messages that are sent."""
     decisions: tuple[Decision, ...]
+    """What happens to each part that a rule is about."""
     thinking_off: bool = False
     """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
     gaps: tuple[int, ...] = ()
     """The positions in `messages` before which a turn is left out completely."""
     dialect: str
+    """The wire format that they are written in."""
     setting: str = "default"
     """The reasoning setting that is sent, in words."""
     prefix: str = ""
