@@ -52,11 +52,18 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", lambda app: reference.write(Path(app.srcdir) / "reference"))
     app.connect("source-read", _lead_inside)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-signature", _readable)
 
 
 def _lead_inside(_app: Any, _name: str, source: list[str]) -> None:
     """Pages outside docs/ have a copy in the reference, and links lead there."""
     source[0] = source[0].replace("](../vectors/README.md)", "](reference/vectors.md)")
+
+
+def _readable(*about: Any) -> tuple[str | None, str | None]:
+    """A default that is made for each value is shown as an empty one; Sphinx would show the whole signature unread."""
+    signature, returned = about[-2:]
+    return signature and signature.replace("<factory>", "{}"), returned
 
 
 def _skip(*about: Any) -> bool:

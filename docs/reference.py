@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import innervoice
 from innervoice import errors
@@ -67,9 +67,9 @@ GROUPS = {
     ),
 }  # fmt: skip
 _MODULES = {
-    "show": ("innervoice.show", "Reasoning for people: terminals, HTML, Markdown, Discord."),
-    "emulator": ("innervoice.emulator", "Every provider's API, with its real rules, in this process."),
-    "pricing": ("innervoice.pricing", "What an answer cost."),
+    "show": ("innervoice.show", "reasoning for people, in terminals, HTML, Markdown, Discord."),
+    "emulator": ("innervoice.emulator", "every provider's API, with its real rules, in this process."),
+    "pricing": ("innervoice.pricing", "what an answer cost."),
 }  # fmt: skip
 
 
@@ -109,12 +109,19 @@ def _names_page(group: Group) -> str:
 def _module_page(module: str, words: str) -> str:
     found = import_module(module)
     entries = "\n".join(_entry(found, name) for name in found.__all__)
-    return f"# {module}\n\n{words}\n\n{entries}"
+    title = module.rpartition(".")[2].capitalize()
+    return f"# {title}\n\n`{module}`: {words}\n\n{entries}"
 
 
 def _entry(module: object, name: str) -> str:
     value = getattr(module, name)
     title = getattr(module, "__name__")  # noqa: B009 - a module as an object
+    if not inspect.isclass(value) and (words := get_args(value)):
+        # A name for several types or words; Python's own description of it helps nobody.
+        said = ", ".join(f"`{getattr(word, '__name__', repr(word))}`" for word in words)
+        return (
+            f"## {name}\n\n```{{eval-rst}}\n.. py:data:: {title}.{name}\n\n   One of {said}.\n```\n"
+        )
     directive = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
     return f"## {name}\n\n```{{eval-rst}}\n.. auto{directive}:: {title}.{name}\n```\n"
 

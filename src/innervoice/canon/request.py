@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import lru_cache
+from importlib import import_module
 from itertools import compress
 from operator import attrgetter, ne
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
@@ -137,6 +138,10 @@ class Request(_Head, frozen=True, kw_only=True):
         _put(self, "messages", _messages(self.messages))
         for name in compress(_OPTIONS, map(ne, _options(self), _USUAL)):
             _put(self, name, _CHECKS[name](getattr(self, name)))
+
+    def _repr_html_(self) -> str:
+        """The request as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").request_html(self))
 
     def replace(self, **changes: Any) -> Self:
         """The same request with other fields; only these are checked, the others were.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from importlib import import_module
 from typing import Any
 
 from innervoice.canon.value import Value
@@ -35,6 +36,10 @@ class Usage(Value, frozen=True, kw_only=True):
         """The sum of two usages; a number that neither reported stays None, and `raw` is left out."""
         return Usage(**{name: _sum(getattr(self, name), getattr(other, name)) for name in _COUNTS})
 
+    def _repr_html_(self) -> str:
+        """The counts as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").usage_html(self))
+
 
 _COUNTS = tuple(name for name in Usage.__struct_fields__ if name != "raw")
 
@@ -59,3 +64,7 @@ class Cost(Value, frozen=True, kw_only=True):
     """The share of reasoning in `output`; None if its tokens were not reported."""
     model: str
     """The model whose prices were used, as genai-prices names it."""
+
+    def _repr_html_(self) -> str:
+        """The cost as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").cost_html(self))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, overload
 
@@ -114,6 +115,10 @@ class ConversationBase:
     def usage(self) -> Usage:
         """The tokens of all responses so far; a number that none reported is None."""
         return sum((response.usage for response in self.responses), Usage())
+
+    def _repr_html_(self) -> str:
+        """The conversation as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").conversation_html(self))
 
     def plan(self, **settings: Unpack[CallFields]) -> Plan:
         """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse.

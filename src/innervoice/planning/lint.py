@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from innervoice.canon.messages import Message
@@ -14,7 +15,7 @@ from innervoice.planning.decisions import Decision
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
-__all__ = ["Problem", "Severity", "lint"]
+__all__ = ["Problem", "Problems", "Severity", "lint"]
 
 
 _SENT: dict[Severity, str] = {
@@ -50,6 +51,18 @@ class Problem(Value, frozen=True, kw_only=True):
         """
         return f"{place}: {_SENT[self.severity]}: {self.why}. To fix it, {self.fix}. [{self.code}]"
 
+    def _repr_html_(self) -> str:
+        """The problem as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").problems_html([self]))
+
+
+class Problems(list[Problem]):
+    """The problems of a history: a list that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        """The problems as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").problems_html(self))
+
 
 def lint(
     messages: Sequence[Message], target: str, dialect: str | None = None, **settings: Any
@@ -80,7 +93,7 @@ def lint(
     if fitted.refuses_prefill:
         why = "the history ends with an assistant message, and this model does not accept prefill"
         problems.append(_problem("prefill_refused", len(messages) - 1, why))
-    return sorted(problems, key=lambda problem: (problem.message, problem.part or 0))
+    return Problems(sorted(problems, key=lambda problem: (problem.message, problem.part or 0)))
 
 
 def _is_stored_inline(decision: Decision, messages: Sequence[Message]) -> bool:

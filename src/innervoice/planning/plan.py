@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -76,6 +77,10 @@ class Plan(Value, frozen=True, kw_only=True):
         if self.cache:
             lines.append(f"  cache  {self.cache}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The plan as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").plan_html(self))
 
 
 def plan(
