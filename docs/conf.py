@@ -53,6 +53,7 @@ def setup(app: Any) -> None:
     app.connect("source-read", _lead_inside)
     app.connect("autodoc-skip-member", _skip)
     app.connect("autodoc-process-signature", _readable)
+    app.connect("autodoc-process-bases", _public_bases)
 
 
 def _lead_inside(_app: Any, _name: str, source: list[str]) -> None:
@@ -64,6 +65,14 @@ def _readable(*about: Any) -> tuple[str | None, str | None]:
     """A default that is made for each value is shown as an empty one; Sphinx would show the whole signature unread."""
     signature, returned = about[-2:]
     return signature and signature.replace("<factory>", "{}"), returned
+
+
+def _public_bases(*about: Any) -> None:
+    """In place of a base that nobody can import, its own is shown."""
+    bases = about[-1]
+    for place, base in enumerate(bases):
+        if base.__name__.startswith("_"):
+            bases[place] = base.__base__
 
 
 def _skip(*about: Any) -> bool:
