@@ -23,7 +23,8 @@ extensions = [
 html_theme = "furo"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
-html_js_files = ["filter.js"]
+html_js_files = ["filter.js", "printed.js"]
+html_favicon = "static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_copyright = False
@@ -51,11 +52,27 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", lambda app: reference.write(Path(app.srcdir) / "reference"))
     app.connect("source-read", _lead_inside)
     app.connect("autodoc-skip-member", _skip)
+    app.connect("autodoc-process-signature", _readable)
+    app.connect("autodoc-process-bases", _public_bases)
 
 
 def _lead_inside(_app: Any, _name: str, source: list[str]) -> None:
     """Pages outside docs/ have a copy in the reference, and links lead there."""
     source[0] = source[0].replace("](../vectors/README.md)", "](reference/vectors.md)")
+
+
+def _readable(*about: Any) -> tuple[str | None, str | None]:
+    """A default that is made for each value is shown as an empty one; Sphinx would show the whole signature unread."""
+    signature, returned = about[-2:]
+    return signature and signature.replace("<factory>", "{}"), returned
+
+
+def _public_bases(*about: Any) -> None:
+    """In place of a base that nobody can import, its own is shown."""
+    bases = about[-1]
+    for place, base in enumerate(bases):
+        if base.__name__.startswith("_"):
+            bases[place] = base.__base__
 
 
 def _skip(*about: Any) -> bool:

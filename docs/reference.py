@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, get_args
 
 import innervoice
 from innervoice import errors
@@ -26,6 +26,8 @@ class Group(NamedTuple):
     title: str
     words: str
     names: tuple[str, ...]
+    more: tuple[str, ...] = ()
+    """What these names return or take and nobody imports, with its module."""
 
 
 GROUPS = {
@@ -50,6 +52,8 @@ GROUPS = {
         "Ask",
         "Requests to any provider.",
         ("Client", "AsyncClient", "Request", "Reasoning", "Tool", "encode", "Wire", "decode_request"),
+        ("innervoice.client.conversation.Conversation", "innervoice.client.conversation.AsyncConversation", "innervoice.client.settings.ClientOptions",
+         "innervoice.client.settings.CallFields", "innervoice.client.settings.ConversationOptions"),
     ),
     "replay": Group(
         "Replay",
@@ -63,9 +67,9 @@ GROUPS = {
     ),
 }  # fmt: skip
 _MODULES = {
-    "show": ("innervoice.show", "Reasoning for people: terminals, HTML, Markdown, Discord."),
-    "emulator": ("innervoice.emulator", "Every provider's API, with its real rules, in this process."),
-    "pricing": ("innervoice.pricing", "What an answer cost."),
+    "show": ("innervoice.show", "reasoning for people, in terminals, HTML, Markdown, Discord."),
+    "emulator": ("innervoice.emulator", "every provider's API, with its real rules, in this process."),
+    "pricing": ("innervoice.pricing", "what an answer cost."),
 }  # fmt: skip
 
 
@@ -98,20 +102,34 @@ def pages() -> Iterator[tuple[str, str]]:
 
 def _names_page(group: Group) -> str:
     entries = "\n".join(_entry(innervoice, name) for name in group.names)
+    entries += "\n".join(_further(path) for path in group.more)
     return f"# {group.title}\n\n{group.words}\n\n{entries}"
 
 
 def _module_page(module: str, words: str) -> str:
     found = import_module(module)
     entries = "\n".join(_entry(found, name) for name in found.__all__)
-    return f"# {module}\n\n{words}\n\n{entries}"
+    title = module.rpartition(".")[2].capitalize()
+    return f"# {title}\n\n`{module}`: {words}\n\n{entries}"
 
 
 def _entry(module: object, name: str) -> str:
     value = getattr(module, name)
     title = getattr(module, "__name__")  # noqa: B009 - a module as an object
+    if not inspect.isclass(value) and (words := get_args(value)):
+        # A name for several types or words; Python's own description of it helps nobody.
+        said = ", ".join(f"`{getattr(word, '__name__', repr(word))}`" for word in words)
+        return (
+            f"## {name}\n\n```{{eval-rst}}\n.. py:data:: {title}.{name}\n\n   One of {said}.\n```\n"
+        )
     directive = "class" if inspect.isclass(value) else "function" if callable(value) else "data"
     return f"## {name}\n\n```{{eval-rst}}\n.. auto{directive}:: {title}.{name}\n```\n"
+
+
+def _further(path: str) -> str:
+    name = path.rpartition(".")[2]
+    directive = f".. autoclass:: {path}\n   :inherited-members: object, dict"
+    return f"\n## {name}\n\n```{{eval-rst}}\n{directive}\n```\n"
 
 
 # ---- tables ------------------------------------------------------------------------------------------

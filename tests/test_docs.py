@@ -136,21 +136,38 @@ def test_paths_exist(page):
         assert found, path
 
 
-PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PAGES = [
-    "README.md",
-    *(
-        str(path.relative_to(ROOT))
-        for path in sorted((ROOT / "docs").rglob("*.md"))
-        if PYTHON.search(path.read_text("utf-8"))
-    ),
-]
+EXAMPLES = generator("examples")
+PAGES = EXAMPLES.pages()
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_examples_run(page):
-    """The Python of a page runs from top to bottom, and its assertions hold."""
-    blocks = PYTHON.findall((ROOT / page).read_text("utf-8"))
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, page, "exec"), namespace)
+def test_examples_print_what_the_page_says(page):
+    """The Python of a page runs from top to bottom; `scripts/formats` writes what it prints."""
+    assert (ROOT / page).read_text("utf-8") == EXAMPLES.page(page)
+
+
+def test_output_of_another_value_is_seen(tmp_path, monkeypatch):
+    """A page with another value than the one printed is not the page that is made."""
+    monkeypatch.setattr(EXAMPLES, "ROOT", tmp_path)
+    written = "```python\nprint(1)  # -> 2\nfor n in (3, 4):\n    print(n)\n# -> 3\n```\n"
+    (tmp_path / "page.md").write_text(written, "utf-8")
+
+    expected = "```python\nprint(1)  # -> 1\nfor n in (3, 4):\n    print(n)\n# -> 3\n# -> 4\n```\n"
+    assert expected == EXAMPLES.page("page.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pages_show_values(page):
+    """An assertion is for tests: a reader wants to see what comes out. Examples of tests have them."""
+    for block in EXAMPLES.PYTHON.finditer((ROOT / page).read_text("utf-8")):
+        if "def test_" not in block["code"]:
+            assert not re.findall(r"^ *assert .*", block["code"], re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_first_program_shows_a_thought_and_the_answer(page):
+    """What makes the library worth a look is seen without running anything."""
+    first = EXAMPLES.PYTHON.search((ROOT / page).read_text("utf-8"))["code"]
+
+    assert re.search(r"\.thinking\)\s+# -> .*15 \* 23", first)
+    assert re.search(r"\.text\)\s+# -> .*345", first)

@@ -40,11 +40,10 @@ _TARGETS = ("innervoice", *DIALECTS, *_ELSEWHERE)
 
 
 def convert(value: Any, to: str = "innervoice") -> Any:
-    """Converts a value to another form.
+    """Converts a value to another form. A response becomes a response if the target form has one, a message a message, and a list a list.
 
-    `value` is a Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; LangChain or
-    pydantic-ai messages. `to` is "innervoice", a dialect, "langchain" or "pydantic-ai". A response becomes a response if the
-    target form has one, a message a message, and a list a list.
+    :param value: A Response, a Message, a list of these; a dict, or a list of dicts, in any dialect; an SDK's object; LangChain or pydantic-ai messages.
+    :param to: "innervoice", a dialect, "langchain" or "pydantic-ai".
     """
     if to not in _TARGETS:
         raise UsageError(f"to must be one of {', '.join(_TARGETS)}; not {to!r}")

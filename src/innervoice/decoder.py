@@ -55,10 +55,15 @@ class StreamDecoder:
     """Reads an answer that arrives piece by piece.
 
     `feed` takes bytes cut anywhere, text, dicts or an SDK's chunks; it and `finish` return lists of events,
-    the last of which is a `Finish`. `provider` and `model` name the source of the answer, `dialect` overrides the
-    provider's usual one; without any of them the dialect is recognized by the shape of the data. `scope` names the account that
-    seals are bound to. `inline` controls the search for reasoning in the text: "off", "on", or "all" for
-    every tag name.
+    the last of which is a `Finish`.
+
+    :param provider: The provider that answered; without it the dialect is recognized by the shape of the data.
+    :param model: The model that answered, for what its family writes into the text.
+    :param dialect: The wire format, if it is not the provider's usual one.
+    :param request: The `Request` or `Wire` that was sent, to compare the setting with the answer.
+    :param scope: The account that seals are bound to.
+    :param inline: The search for reasoning in the text: "off", "on", "all" for every tag name, or None to decide by provider and model.
+    :param limit: The most bytes of one frame.
     """
 
     _framing: AnyFraming | None = None  # created when bytes arrive
@@ -123,7 +128,10 @@ class StreamDecoder:
         return self._stage.settled if self._stage and self._finished is None else None
 
     def feed(self, chunk: Any) -> list[Event]:
-        """Takes bytes cut anywhere, text, a dict or an SDK's chunk."""
+        """Reads the next piece and returns its events.
+
+        :param chunk: Bytes cut anywhere, text, a dict or an SDK's chunk.
+        """
         if self._finished is not None:
             raise UsageError("the stream was finished; a decoder reads one answer")
         if self._failure:
@@ -145,7 +153,11 @@ class StreamDecoder:
             return []
 
     def feed_json(self, value: Any, *, whole: bool = False) -> list[Event]:
-        """Reads one message that is already parsed JSON; `whole` says that it is the only one."""
+        """Reads one message that is already parsed.
+
+        :param value: The JSON value.
+        :param whole: Whether it is the only message.
+        """
         self._is_whole = whole
         return self._read(value, None)
 

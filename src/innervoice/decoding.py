@@ -25,10 +25,18 @@ def decode(
     scope: str | None = None,
     inline: str | None = None,
 ) -> Response:
-    """Reads a whole answer: bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
+    """Reads a whole answer.
 
     Raises `ProviderError` for a provider's error and `DecodeError` for anything that is not an answer. For a response that is still
     queued or in progress, `id` and `status` of the error are those of the response.
+
+    :param body: Bytes, text, a dict, an SDK's object, a LangChain message, or a captured stream.
+    :param provider: The provider that answered; without it the dialect is recognized by the shape of the data.
+    :param model: The model that answered, for what its family writes into the text.
+    :param dialect: The wire format, if it is not the provider's usual one.
+    :param request: The `Request` or `Wire` that was sent, to compare the setting with the answer.
+    :param scope: The account that seals are bound to.
+    :param inline: The search for reasoning in the text: "off", "on", "all" for every tag name, or None to decide by provider and model.
     """
     return checked(read_answer(body, provider, model, dialect, request, scope, inline))
 
@@ -134,6 +142,14 @@ def decode_stream(
 
     A broken stream does not raise: the last event is always a `Finish`, and its response has the error. `settled` of the
     iterator is the first place that is not settled after the event that it yielded last (`StreamDecoder.settled`).
+
+    :param chunks: The pieces: bytes cut anywhere, text, dicts or an SDK's chunks.
+    :param provider: The provider that answered; without it the dialect is recognized by the shape of the data.
+    :param model: The model that answered, for what its family writes into the text.
+    :param dialect: The wire format, if it is not the provider's usual one.
+    :param request: The `Request` or `Wire` that was sent, to compare the setting with the answer.
+    :param scope: The account that seals are bound to.
+    :param inline: The search for reasoning in the text: "off", "on", "all" for every tag name, or None to decide by provider and model.
     """
     decoder = StreamDecoder(
         provider=provider, model=model, dialect=dialect, request=request, scope=scope, inline=inline

@@ -53,7 +53,11 @@ class UsageError(InnervoiceError, ValueError):
 
 
 class RuleError(UsageError):
-    """A request that the model would refuse; `rule` is the code of the note that other modes add instead."""
+    """A request that the model would refuse.
+
+    :param rule: The code of the note that other modes add instead.
+    :param message: What is wrong, and how to fix it.
+    """
 
     def __init__(self, rule: str, message: str) -> None:
         self.rule = rule
@@ -78,7 +82,10 @@ class _ExchangeError(InnervoiceError):
     """What was noticed about the refusal, as `Note` values."""
 
     def with_facts(self, **facts: Any) -> Self:
-        """The same error with details of the exchange."""
+        """The same error with details of the exchange.
+
+        :param facts: What is known: `provider`, `model`, `status`, `request_id`, ...
+        """
         for name, value in facts.items():
             setattr(self, name, value)
         return self
@@ -113,7 +120,11 @@ class ConnectionFailedError(TransportError):
 
 
 class TimedOutError(TransportError):
-    """A time limit was exceeded; `limit` says which: "connect", "idle" or "total"."""
+    """A time limit was exceeded.
+
+    :param message: What was waited for.
+    :param limit: Which limit: "connect", "idle" or "total".
+    """
 
     def __init__(self, message: str, limit: str = "total") -> None:
         self.limit = limit
@@ -125,7 +136,12 @@ class AnswerInterruptedError(TransportError):
 
 
 class ProviderError(_ExchangeError):
-    """The provider responded with an error."""
+    """The provider responded with an error.
+
+    :param type: The kind of the error, in the provider's word.
+    :param code: The provider's code.
+    :param message: The provider's sentence.
+    """
 
     def __init__(self, type: str | None, code: str | int | None, message: str | None) -> None:  # noqa: A002
         self.type = type

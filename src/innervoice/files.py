@@ -84,8 +84,9 @@ def file(
 ) -> Media:
     """A part for a message: `iv.user(["What is this?", iv.file("dog.png")])`.
 
-    `source` is a path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes. The type is taken from `mime`, or else from the content of an
-    Office document, or else from the suffix of the name, or else from the first bytes. `name` is the file name that the model sees.
+    :param source: A path, a URL (`https:`, `gs:`, `s3:` or `data:`) or bytes.
+    :param mime: The media type; None takes it from the content of an Office document, from the suffix of the name, or from the first bytes.
+    :param name: The file name that the model sees.
     """
     if isinstance(source, (bytes, bytearray, memoryview)):
         return _of_bytes(bytes(source), mime, name, name or "")

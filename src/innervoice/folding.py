@@ -39,7 +39,10 @@ _UNREADABLE = Opaque(None, complete=False)
 
 
 def fold(events: Iterable[Event]) -> Response:
-    """Reads events to their end; a `Finish` among them is the result."""
+    """Reads events to their end; a `Finish` among them is the result.
+
+    :param events: The events of one answer.
+    """
     folder, usage = PartFolder(FoldedPart), Usage()
     for event in events:
         match event:

@@ -28,10 +28,13 @@ def plan(
     last: Plan | None = None,
     **settings: Any,
 ) -> Plan:
-    """Plans a history for a target, `provider/model`; nothing is sent.
+    """Plans a history for a target; nothing is sent.
 
-    `last` is the plan of the previous request, to compare the prompt cache with. `settings` are other fields of a `Request`: system,
-    tools, reasoning, scope, ...
+    :param messages: The history: messages and responses, or the dicts of a provider or a framework.
+    :param target: The target, `provider/model`.
+    :param dialect: The wire format; None for the usual one of the provider.
+    :param last: The plan of the previous request, to compare the prompt cache with.
+    :param settings: Other fields of the `Request` (system, tools, reasoning, scope, ...), which are taken into account.
     """
     return planning.plan(_read(messages), target, dialect, last=last, **settings)
 
@@ -39,9 +42,12 @@ def plan(
 def lint(
     messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Problem]:
-    """Lists the problems of a history for a target, `provider/model`.
+    """Lists the problems of a history for a target.
 
-    `settings` are other fields of a `Request` (system, tools, reasoning, scope, ...), which are taken into account.
+    :param messages: The history: messages and responses, or the dicts of a provider or a framework.
+    :param target: The target, `provider/model`.
+    :param dialect: The wire format; None for the usual one of the provider.
+    :param settings: Other fields of the `Request` (system, tools, reasoning, scope, ...), which are taken into account.
     """
     return linting.lint(_read(messages), target, dialect, **settings)
 
@@ -49,7 +55,13 @@ def lint(
 def repair(
     messages: Sequence[Any], target: str, dialect: str | None = None, **settings: Any
 ) -> list[Message]:
-    """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
+    """The history, acceptable for a target.
+
+    :param messages: The history: messages and responses, or the dicts of a provider or a framework.
+    :param target: The target, `provider/model`.
+    :param dialect: The wire format; None for the usual one of the provider.
+    :param settings: Other fields of the `Request` (system, tools, reasoning, scope, ...), which are taken into account.
+    """
     return repairing.repair(_read(messages), target, dialect, **settings)
 
 

@@ -75,7 +75,10 @@ def are_prices_known() -> bool:
 
 
 def cost(response: Response) -> Cost | None:
-    """The cost of a response; None if it has no token counts, or nobody has a price for its model."""
+    """The cost of a response; None if it has no token counts, or nobody has a price for its model.
+
+    :param response: An answer with token counts.
+    """
     usage = response.usage
     is_counted = usage.input_tokens is not None and usage.output_tokens is not None
     price = price_of(response.model or "", response.provider) if response.model else None
@@ -118,7 +121,11 @@ def cost(response: Response) -> Cost | None:
 
 
 def token_prices(provider: str, model: str) -> tuple[Decimal, Decimal] | None:
-    """What a token of input and a token of output cost, in US dollars; None if nobody has a price."""
+    """What a token of input and a token of output cost, in US dollars; None if nobody has a price.
+
+    :param provider: The provider's name.
+    :param model: The model, as the provider names it.
+    """
     count = 1000
     usage = Usage(input_tokens=count, output_tokens=count)
     try:
@@ -129,7 +136,12 @@ def token_prices(provider: str, model: str) -> tuple[Decimal, Decimal] | None:
 
 
 def own_cost(price: Price, usage: Usage, model: str) -> Cost:
-    """The cost at a price of the user's own catalog; cached input is part of the input."""
+    """The cost at a price of the user's own catalog; cached input is part of the input.
+
+    :param price: The price in the catalog.
+    :param usage: The token counts.
+    :param model: The model's name, for the result.
+    """
     million = Decimal(1_000_000)
     cached = usage.cached_input_tokens or 0
     cached_price = price.input if price.cached_input is None else price.cached_input
@@ -155,7 +167,11 @@ def _reasoning_share(usage: Usage, output_cost: Decimal) -> Decimal | None:
 
 
 def context_window(provider: str, model: str) -> int | None:
-    """The tokens that a model's context window holds at a provider, by genai-prices; None if it is not installed or does not know."""
+    """The tokens that a model's context window holds at a provider, by genai-prices; None if it is not installed or does not know.
+
+    :param provider: The provider's name.
+    :param model: The model, as the provider names it.
+    """
     try:
         snapshots = import_module("genai_prices.data_snapshot")
     except ModuleNotFoundError:

@@ -23,9 +23,12 @@ class Splitter:
     """Splits reasoning out of a text that arrives piece by piece.
 
     `feed` and `finish` return lists of events, without a `Finish`; `innervoice.fold` reads them.
-    `model` is the name as its host spells it; its card says which markup it writes. `markup` adds rows
-    of the vocabulary by name. `prefix_open=True` says that the text starts inside reasoning, `False`
-    that it does not, whatever the card says. `inline="off"` leaves the text unchanged.
+
+    :param model: The model's name as its host spells it; its card says which markup it writes.
+    :param prefix_open: Whether the text starts inside reasoning; None: as the card says.
+    :param markup: Further formats, by their names in the vocabulary.
+    :param inline: "off" leaves the text unchanged, "all" searches for every tag name.
+    :param finish_reason: Why the text ended, if that is known.
     """
 
     def __init__(
@@ -56,11 +59,17 @@ class Splitter:
             self._machine.notebook.add("unknown_model", model)
 
     def feed(self, text: str) -> list[Event]:
-        """Reads the next piece."""
+        """Reads the next piece and returns its events.
+
+        :param text: The piece, cut anywhere.
+        """
         return self._machine.feed(text)
 
     def finish(self, finish_reason: FinishReason | None = None) -> list[Event]:
-        """Ends the text: returns what was held back and decides about everything that is still open."""
+        """Ends the text: returns what was held back and decides about everything that is still open.
+
+        :param finish_reason: Why the text ended, if that is known only now.
+        """
         return self._machine.finish(finish_reason)
 
     def reasoning_elsewhere(self) -> list[Event]:
@@ -106,7 +115,15 @@ def split(
     inline: str | None = None,
     finish_reason: FinishReason | None = None,
 ) -> Response:
-    """Splits reasoning out of a whole text; the hints are those of `Splitter`."""
+    """Splits reasoning out of a whole text.
+
+    :param text: What the model wrote.
+    :param model: The model's name as its host spells it; its card says which markup it writes.
+    :param prefix_open: Whether the text starts inside reasoning; None: as the card says.
+    :param markup: Further formats, by their names in the vocabulary.
+    :param inline: "off" leaves the text unchanged, "all" searches for every tag name.
+    :param finish_reason: Why the text ended, if that is known.
+    """
     reader = Splitter(
         model=model,
         prefix_open=prefix_open,

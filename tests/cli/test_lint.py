@@ -1,6 +1,7 @@
 """`innervoice lint` and `repair` on histories that others keep."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -118,6 +119,13 @@ def test_poisoned_sessions(kind, tmp_path):
     once_more = run("repair", str(out), "--for", target, "-o", str(again))
     assert once_more.stdout.decode().startswith("no change")
     assert out.read_bytes() == again.read_bytes()
+
+
+def test_the_page_has_the_report():
+    """What `repair` prints for such a session stands in the documentation."""
+    page = (Path(__file__).parents[2] / "docs" / "histories.md").read_text("utf-8")
+
+    assert "\n".join(REPORTS["claude-code"]) + ", written to repaired.jsonl\n" in page
 
 
 def test_langchain(tmp_path):

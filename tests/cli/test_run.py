@@ -191,6 +191,26 @@ def test_what_became_of_the_reasoning_is_added_up(monkeypatch):
     ] == list(summary.lines())
 
 
+def test_the_page_has_the_summary(monkeypatch):
+    """What `run` prints at the end stands in the documentation."""
+    monkeypatch.setattr(run_summary, "cost", lambda response: None)
+    summary = run_summary.RequestSummary()
+    facts = {"tenant": "t", "dialect": "anthropic", "provider": "gemini", "status": 200}
+    usages = [Usage(input_tokens=48_211, output_tokens=1024, reasoning_tokens=310), *[Usage()] * 6]
+    for number, usage in enumerate(usages):
+        kept, restored = (2, 1) if number < 3 else (2, 0) if number < 6 else (0, 0)
+        summary.request(
+            Report(
+                id=f"{number}", model="gemini-3.5-flash", kept=kept, restored=restored, received=1,
+                usage=usage, **facts,
+            )
+        )  # fmt: skip
+    printed = "".join(f"innervoice: {line}\n" for line in summary.lines())
+    page = Path(__file__).parents[2] / "docs" / "gateway.md"
+
+    assert f"```\n{printed}innervoice: to view it: innervoice view " in page.read_text("utf-8")
+
+
 # ---- Ctrl+C --------------------------------------------------------------------------------------
 
 

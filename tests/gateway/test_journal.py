@@ -3,6 +3,7 @@
 import base64
 import json
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -164,6 +165,12 @@ def test_explained():
 )  # fmt: skip
 def test_a_line_for_people(fields, expected):
     assert expected == terminal_line(report(**fields))
+
+
+def test_the_page_has_a_line():
+    page = Path(__file__).parents[2] / "docs" / "gateway-operations.md"
+
+    assert f"```\n{terminal_line(report())}\n```" in page.read_text("utf-8")
 
 
 # ---- texts of others -------------------------------------------------------------------------------

@@ -56,7 +56,15 @@ def _exported(conversation: Conversation) -> str:
 
 
 def _notebook(conversation: Conversation) -> str:
-    return "".join(turn._repr_html_() for turn in _turns(conversation))
+    turns = _turns(conversation)
+    shown: list[Any] = [*turns, *(turn.usage for turn in turns if isinstance(turn, iv.Response))]
+    for target in TARGETS:
+        shown += [
+            iv.Request(target, turns),
+            iv.plan(turns, target),
+            iv.lint(turns, target),
+        ]
+    return "".join(value._repr_html_() for value in shown)
 
 
 def _live(conversation: Conversation, **options: Any) -> None:

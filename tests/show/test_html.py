@@ -1,7 +1,5 @@
 """HTML: our elements and the model's text, never the model's elements."""
 
-from html.parser import HTMLParser
-
 import pytest
 from hypothesis import given
 
@@ -9,37 +7,7 @@ import innervoice as iv
 from innervoice.show import render
 from innervoice.show.visible import visible
 from show.hostile import hostile
-
-
-class Reader(HTMLParser):
-    """The document as a browser would parse it."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.elements = []
-        self.open = []
-        self.texts = {}
-        self.attributes = set()
-        self.other = []
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append(tag)
-        self.open.append(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_endtag(self, tag):
-        assert tag == self.open.pop()
-
-    def handle_data(self, data):
-        where = "/".join(self.open)
-        self.texts[where] = self.texts.get(where, "") + data
-
-    def handle_comment(self, data):
-        self.other.append(data)
-
-    handle_decl = handle_pi = unknown_decl = handle_comment
+from show.reader import Reader
 
 
 def response(thinking, answer="ANSWER", **fields):

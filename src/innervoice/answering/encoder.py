@@ -221,23 +221,36 @@ class AnswerEncoder:
         return self._writer.body()
 
     def body_with(self, others: Sequence[AnswerEncoder]) -> dict[str, Any]:
-        """One body of this answer and of others to the same request, where the dialect has several choices."""
+        """One body of this answer and of others to the same request, where the dialect has several choices.
+
+        :param others: The encoders of the other answers.
+        """
         return self._writer.joined([self.body, *(other.body for other in others)])
 
     def write_whole(self, response: Response) -> None:
-        """Writes an answer of which only the body is wanted."""
+        """Writes an answer of which only the body is wanted.
+
+        :param response: The answer.
+        """
         self._writer.is_whole = True
         self.feed(Finish(response))
 
     def feed(self, event: Event, settled: SettledPlace | None = None) -> bytes:
-        """Writes an event. Everything from `settled` on is held back; without it everything is written."""
+        """Writes an event.
+
+        :param event: The event.
+        :param settled: Everything from this place on is held back; without it everything is written.
+        """
         if type(event) is Heartbeat and not self._is_over:
             return self.ping() if self._writer.passes_pings else b""
         self._write_event(event, settled)
         return self._taken()
 
     def frames(self, event: Event) -> list[Frame]:
-        """Writes an event, and returns frames in place of bytes."""
+        """Writes an event, and returns frames in place of bytes.
+
+        :param event: The event.
+        """
         self._write_event(event, None)
         return self._writer.taken()
 
@@ -541,7 +554,10 @@ class AnswerEncoder:
             self._notebook.add("finish_reason_changed", f"{reason} became {ended}")
 
     def expect(self, last: Event) -> None:
-        """Takes note of the last event before the first one is written: whether the answer is a refusal is known only there."""
+        """Takes note of the last event before the first one is written: whether the answer is a refusal is known only there.
+
+        :param last: The last event.
+        """
         is_refused = isinstance(last, Finish) and last.response.finish_reason == "refusal"
         self._writer.is_refused = is_refused
 

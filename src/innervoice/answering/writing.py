@@ -40,11 +40,17 @@ __all__ = ["CREATED", "StreamEncoder", "encode_events", "encode_response", "enco
 class StreamEncoder(AnswerEncoder):
     """Writes an answer as its events arrive.
 
-    `feed` and `finish` return bytes, framed as by the dialect's API; `ping` returns a keep-alive. `model` and `id` are written into
-    the answer. `seal` returns what a client has to carry in the opaque member of a part that came from another dialect.
-    `choice` is the number of one of several answers. `tools` are those of the client's request: calls of functions that replaced its
-    free-form tools are written as calls of those tools. `array` writes one JSON array, as Gemini does without `alt=sse`. `echo` has
-    members of the request that a Responses answer repeats. `created` is the time of the answer, in seconds since 1970; None: now.
+    `feed` and `finish` return bytes, framed as by the dialect's API; `ping` returns a keep-alive.
+
+    :param dialect: The wire format to write.
+    :param model: The model's name that is written into the answer.
+    :param id: The id that is written into the answer.
+    :param seal: Returns what a client has to carry in the opaque member of a part that came from another dialect.
+    :param choice: The number of one of several answers.
+    :param tools: The tools of the client's request: calls of functions that replaced its free-form tools are written as calls of those.
+    :param array: Writes one JSON array, as Gemini does without `alt=sse`.
+    :param echo: Members of the request that a Responses answer repeats.
+    :param created: The time of the answer, in seconds since 1970; None: now.
     """
 
     def __init__(
@@ -101,6 +107,7 @@ class WrittenAnswer(NamedTuple):
     """A whole answer in a dialect."""
 
     body: dict[str, Any]
+    """The answer as JSON."""
     notes: tuple[Note, ...]
     """What the dialect cannot represent."""
 
@@ -116,9 +123,14 @@ def encode_response(
 ) -> dict[str, Any]:
     """Writes a whole answer: the inverse of `decode`.
 
-    Its alternatives are written where the dialect has several choices. `tools` are those of the client's request, for its free-form ones;
-    `seal` returns what a client has to carry in the opaque member of a part that came from another dialect, `echo` has members of the request
-    that a Responses answer repeats. `written` also returns notes about parts that the dialect cannot represent.
+    Its alternatives are written where the dialect has several choices. `written` also returns notes about parts that the dialect cannot represent.
+
+    :param response: The answer.
+    :param dialect: The wire format to write.
+    :param model: The model's name that is written into the answer.
+    :param tools: The tools of the client's request: calls of functions that replaced its free-form tools are written as calls of those.
+    :param seal: Returns what a client has to carry in the opaque member of a part that came from another dialect.
+    :param echo: Members of the request that a Responses answer repeats.
     """
     return written(response, dialect, model, tools=tools, seal=seal, echo=echo).body
 
@@ -132,7 +144,15 @@ def written(
     seal: Seal | None = None,
     echo: Mapping[str, Any] | None = None,
 ) -> WrittenAnswer:
-    """Like `encode_response`, with notes: `.body` is the answer, `.notes` say what the dialect has no place for."""
+    """Like `encode_response`, with notes: `.body` is the answer, `.notes` say what the dialect has no place for.
+
+    :param response: The answer.
+    :param dialect: The wire format to write.
+    :param model: The model's name that is written into the answer.
+    :param tools: The tools of the client's request: calls of functions that replaced its free-form tools are written as calls of those.
+    :param seal: Returns what a client has to carry in the opaque member of a part that came from another dialect.
+    :param echo: Members of the request that a Responses answer repeats.
+    """
     if not isinstance(response, Response):
         kind = type(response).__name__
         raise UsageError(
@@ -244,6 +264,11 @@ def encode_stream(
     """Writes an answer as its events arrive: the inverse of `decode_stream`; an async iterable yields an async iterator.
 
     Events of `decode_stream` and of a client's stream come with the place that is settled. A list is first searched for a `Recast`.
+
+    :param events: The events of an answer, from `decode_stream`, a client's stream, or a list.
+    :param dialect: The wire format to write.
+    :param model: The model's name that is written into the answer.
+    :param tools: The tools of the client's request: calls of functions that replaced its free-form tools are written as calls of those.
     """
     return encode_events(events, StreamEncoder(dialect, model, tools=tools))
 

@@ -166,6 +166,7 @@ class StructuredResponse(
     hidden: ClassVar[frozenset[str]] = frozenset({"answer_type"})
 
     answer_type: AnswerType
+    """The type that was requested, which `data` is made of."""
 
     @property
     def data(self) -> T:

@@ -22,8 +22,11 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
     type: ClassVar[Literal["message"]] = "message"
 
     role: Role
+    """ "user", "assistant", "system" or "tool"."""
     parts: tuple[Part, ...] = ()
+    """The parts, in the order in which they were written."""
     origin: Origin | None = None
+    """Members of the message on the wire that belong to none of its parts."""
 
     @property
     def text(self) -> str:
@@ -46,22 +49,36 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
 
 
 def system(text: str) -> Message:
-    """A system message."""
+    """A system message.
+
+    :param text: The instructions.
+    """
     return Message("system", _parts(text))
 
 
 def user(content: Any) -> Message:
-    """A turn of the user: text, a part, a provider's own block as a dict, or a list of these."""
+    """A turn of the user.
+
+    :param content: Text, a part, a provider's own block as a dict, or a list of these.
+    """
     return Message("user", _parts(content))
 
 
 def assistant(content: Any) -> Message:
-    """A turn of the model, written by the caller."""
+    """A turn of the model, written by the caller.
+
+    :param content: Text, a part, a provider's own block as a dict, or a list of these.
+    """
     return Message("assistant", _parts(content))
 
 
 def tool_result(call_id: str, content: Any, error: bool = False) -> Message:
-    """The result of a tool call: text, parts, or any JSON value."""
+    """The result of a tool call.
+
+    :param call_id: The id of the `ToolCall`.
+    :param content: Text, parts, or any JSON value.
+    :param error: Whether the tool failed.
+    """
     if not isinstance(call_id, str) or not call_id:
         raise UsageError(f"a tool result needs the id of its call, a string, not {call_id!r}")
     if isinstance(content, str):

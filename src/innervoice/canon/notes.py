@@ -203,8 +203,11 @@ class Note(Value, frozen=True):
     """One thing that was noticed, changed, dropped or guessed."""
 
     code: str
+    """What it is about; stable, for programs to test."""
     detail: str | None = None
+    """What it is about in this case."""
     count: int = 1
+    """How often it happened."""
 
     @property
     def sentence(self) -> str:

@@ -22,7 +22,9 @@ class Markup(Value, frozen=True, array_like=True):
     """Characters that were removed from a text, and the character of it before which they were."""
 
     at: int
+    """The character of the text before which they were."""
     text: str
+    """The characters."""
 
 
 class Origin(Value, frozen=True, kw_only=True):
@@ -31,9 +33,13 @@ class Origin(Value, frozen=True, kw_only=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"block", "item", "led_by", "members"})
 
     provider: str | None = None
+    """The provider that the part was received from."""
     model: str | None = None
+    """The model that wrote it."""
     dialect: str | None = None
+    """The wire format of `block`."""
     scope: str | None = None
+    """The account that its seals are bound to."""
     block: Any = None
     """The exact wire block as JSON, seals included."""
     seals: tuple[str, ...] = ()

@@ -34,8 +34,11 @@ class Text(Value, frozen=True, tag="text", tag_field="type"):
     type: ClassVar[Literal["text"]] = "text"
 
     text: str
+    """The text, without markup of reasoning."""
     complete: bool = True
+    """Whether the end of the part was received."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
 
 
 class Thinking(Value, frozen=True, tag="thinking", tag_field="type"):
@@ -44,9 +47,13 @@ class Thinking(Value, frozen=True, tag="thinking", tag_field="type"):
     type: ClassVar[Literal["thinking"]] = "thinking"
 
     text: str = ""
+    """The reasoning, or its summary; "" if the provider hides it."""
     form: Form = "full"
+    """What `text` is: "full", "summary" or "hidden"."""
     complete: bool = True
+    """Whether the end of the part was received."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
 
 
 class ToolCall(Value, frozen=True, tag="tool_call", tag_field="type"):
@@ -55,10 +62,15 @@ class ToolCall(Value, frozen=True, tag="tool_call", tag_field="type"):
     type: ClassVar[Literal["tool_call"]] = "tool_call"
 
     id: str
+    """The id that the result of the call refers to."""
     name: str
+    """The name of the tool."""
     arguments: str = ""
+    """The arguments as text: JSON, unless the model wrote something else."""
     complete: bool = True
+    """Whether the end of the part was received."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
 
 
 class ToolResult(Value, frozen=True, tag="tool_result", tag_field="type"):
@@ -67,9 +79,13 @@ class ToolResult(Value, frozen=True, tag="tool_result", tag_field="type"):
     type: ClassVar[Literal["tool_result"]] = "tool_result"
 
     call_id: str
+    """The id of the call."""
     content: str | tuple[Text | Media | Opaque, ...] = ""
+    """Text, or a tuple of parts."""
     error: bool = False
+    """Whether the tool failed."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
 
 
 class Media(Value, frozen=True, tag="media", tag_field="type"):
@@ -79,10 +95,15 @@ class Media(Value, frozen=True, tag="media", tag_field="type"):
     hidden: ClassVar[frozenset[str]] = frozenset({"data"})
 
     mime: str | None = None
+    """The media type, such as `image/png`."""
     data: str | None = None
+    """The content in base64; None if it is at `url`."""
     url: str | None = None
+    """Where the content is; None if it is in `data`."""
     complete: bool = True
+    """Whether the end of the part was received."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
     name: str | None = None
     """The name of the file, for APIs that show it to the model."""
 
@@ -94,8 +115,11 @@ class Opaque(Value, frozen=True, tag="opaque", tag_field="type"):
     hidden: ClassVar[frozenset[str]] = frozenset({"value"})
 
     value: Any
+    """The block as JSON."""
     complete: bool = True
+    """Whether the end of the part was received."""
     origin: Origin | None = None
+    """Where it came from, with its wire block; None for one that the caller wrote."""
 
 
 Part: TypeAlias = Text | Thinking | ToolCall | ToolResult | Media | Opaque
@@ -107,7 +131,10 @@ def is_inline(part: Part) -> bool:
 
 
 def restore(parts: Iterable[Part]) -> str:
-    """The text as the model wrote it, removed markup included, from the parts cut out of it."""
+    """The text as the model wrote it, removed markup included, from the parts cut out of it.
+
+    :param parts: The parts of a response of `split`, in their order.
+    """
     return "".join(_written(part) for part in parts)
 
 

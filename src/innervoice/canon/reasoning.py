@@ -23,8 +23,11 @@ class Reasoning(Value, frozen=True):
     """How much a model should reason (effort, or a budget in tokens) and how much of it to show."""
 
     effort: Effort | None = None
+    """ "none", "minimal", "low", "medium", "high", "xhigh" or "max"."""
     budget: int | None = None
+    """The most tokens to reason with."""
     show: Show | None = None
+    """What to request of the reasoning: "full", "summary", "hidden", or "auto" for what a model shows at no price."""
 
     def __post_init__(self) -> None:
         _check_word("effort", self.effort, _EFFORTS)
@@ -39,11 +42,11 @@ class Reasoning(Value, frozen=True):
 
     @classmethod
     def from_any(cls, value: Any) -> Reasoning | None:
-        """Reads the forms in which callers write it.
+        """Reads the forms in which callers write it. Off wins over an effort, and an effort over a budget.
 
-        A string is an effort, a number a budget, False is off and True is on. In a dict, OpenRouter's members
-        (`effort max_tokens enabled exclude`), Anthropic's (`type budget_tokens display`), litellm's
-        (`reasoning_effort thinking`) and ours are accepted. Off wins over an effort, and an effort over a budget.
+        :param value: A string is an effort, a number a budget, False is off and True is on. In a dict, OpenRouter's members
+            (`effort max_tokens enabled exclude`), Anthropic's (`type budget_tokens display`), litellm's
+            (`reasoning_effort thinking`) and ours are accepted.
         """
         match value:
             case None | Reasoning():
@@ -109,8 +112,11 @@ class ReasoningReport(Value, frozen=True, kw_only=True):
     """What was requested, what was sent, and why they differ."""
 
     requested: Reasoning | None = None
+    """What the request had."""
     effective: Reasoning | None = None
+    """What was sent."""
     notes: tuple[Note, ...] = ()
+    """Why they differ."""
 
 
 def _check_word(name: str, word: str | None, known: tuple[str, ...]) -> None:

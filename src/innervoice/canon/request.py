@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from functools import lru_cache
+from importlib import import_module
 from itertools import compress
 from operator import attrgetter, ne
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
@@ -79,31 +80,50 @@ class _Head(Value, frozen=True):
 
 
 class Request(_Head, frozen=True, kw_only=True):
-    """One request. `model` is `provider/model`; `extra` is merged into the body last."""
+    """One request, the same for every provider.
+
+    :param model: The target, `provider/model`.
+    :param messages: The history: messages, or responses as they were received.
+    """
 
     hidden: ClassVar[frozenset[str]] = frozenset({"extra"})
 
     system: str | None = None
+    """The instructions for the model."""
     tools: tuple[Tool, ...] = ()
+    """Functions, `Tool` values, or dicts in the form of any provider."""
     tool_choice: Any = None
     """ "auto", "none", "required", the name of a tool, or a provider's own value."""
     parallel_tool_calls: bool | None = None
     """Whether the model may call several tools in one turn."""
     reasoning: Reasoning | None = None
+    """How much to reason: an effort, a number of tokens, False, or a `Reasoning`."""
     max_tokens: int | None = None
+    """The most tokens of the answer, reasoning included."""
     temperature: float | None = None
+    """How random the answer is."""
     top_p: float | None = None
+    """The share of probable tokens to choose from."""
     stop: tuple[str, ...] | None = None
+    """A text, or texts, that end the answer."""
     response_format: Any = None
+    """The form of the answer, in OpenAI's or the provider's own words."""
     stream: bool = False
+    """Whether the answer is sent in pieces."""
     dialect: str | None = None
+    """The wire format; None for the usual one of the provider."""
     mode: Mode = "clamp"
+    """For settings that the model does not have: "clamp" sends the closest and adds a note, "strict" raises, "passthrough" sends them."""
     foreign: Foreign = "omit"
+    """For reasoning of other models: "omit" keeps it out of the request, "text" sends it as text."""
     store: bool = False
+    """Whether the provider may store the answer."""
     scope: str | None = None
     """The account that sends the request; reasoning sealed for another account is not sent."""
     base_url: str | None = None
+    """The base URL of another server than the provider's."""
     extra: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it for each request
+    """Members that are merged into the body last."""
 
     if TYPE_CHECKING:
 
@@ -119,8 +139,15 @@ class Request(_Head, frozen=True, kw_only=True):
         for name in compress(_OPTIONS, map(ne, _options(self), _USUAL)):
             _put(self, name, _CHECKS[name](getattr(self, name)))
 
+    def _repr_html_(self) -> str:
+        """The request as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").request_html(self))
+
     def replace(self, **changes: Any) -> Self:
-        """The same request with other fields; only these are checked, the others were."""
+        """The same request with other fields; only these are checked, the others were.
+
+        :param changes: The fields to change.
+        """
         request = copy(self)
         for name, value in changes.items():
             check = _CHECKS.get(name)
@@ -200,12 +227,20 @@ class Wire(Value, frozen=True, kw_only=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"body", "headers"})
 
     method: str = "POST"
+    """The HTTP method."""
     url: str
+    """The full URL."""
     headers: dict[str, str]
+    """The headers, without those that carry keys."""
     body: dict[str, Any]
+    """The JSON of the request."""
     dialect: str
+    """The wire format of the body."""
     notes: tuple[Note, ...] = ()
+    """What was changed or left out."""
     reasoning: ReasoningReport | None = None
+    """The reasoning setting that was requested and the one that is sent."""
     prefix: str | None = None
     """The digest of everything that is sent; the reasoning of the answer may be bound to it."""
     scope: str | None = None
+    """The account that sends it."""

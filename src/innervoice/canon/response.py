@@ -44,9 +44,13 @@ class Failure(Value, frozen=True, kw_only=True):
     hidden: ClassVar[frozenset[str]] = frozenset({"raw"})
 
     type: str | None = None
+    """The kind of the error, in the provider's word."""
     code: str | int | None = None
+    """The provider's code."""
     message: str | None = None
+    """The provider's sentence."""
     raw: Any = None
+    """The error as it was received."""
 
 
 class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
@@ -55,19 +59,31 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
     type: ClassVar[Literal["response"]] = "response"
 
     parts: tuple[Part, ...] = ()
+    """The parts of the answer, in the order in which the model wrote them."""
     provider: str | None = None
+    """The provider that answered."""
     model: str | None = None
+    """The model, as the provider names it in the answer."""
     id: str | None = None
+    """The provider's id of the answer."""
     ended: bool = False
     """Whether a terminal marker was seen: a finish reason, `[DONE]`, the end of a whole body."""
     finish_reason: FinishReason | None = None
+    """Why the answer ended, in one vocabulary for every provider."""
     wire_finish_reason: str | None = None
+    """The same in the provider's own word."""
     usage: Usage = Usage()
+    """The token counts."""
     reasoning: ReasoningReport | None = None
+    """The reasoning setting that was requested and the one that was sent."""
     notes: tuple[Note, ...] = ()
+    """What was guessed, changed or left out."""
     error: Failure | None = None
+    """What ended the answer early; None if nothing did."""
     alternatives: tuple[Response, ...] = ()
+    """Further answers to the same request, where several were requested."""
     origin: Origin | None = None
+    """Members of the body on the wire that belong to no part."""
 
     @property
     def text(self) -> str:

@@ -35,7 +35,8 @@ def to_json(
 ) -> bytes:
     """Writes a response, a message, a part, an event or a list of them.
 
-    With `blobs`, long seals are put there under a digest, and the output refers to them.
+    :param value: What to write.
+    :param blobs: Takes long seals under a digest, to which the output refers.
     """
     if (
         blobs is None
@@ -65,7 +66,11 @@ def plain_form(value: Any) -> Any:
 
 
 def from_json(data: bytes | bytearray | str, *, blobs: Mapping[str, str] | None = None) -> Any:
-    """Reads the output of `to_json` and returns an equal value; `blobs` has the seals that it put there."""
+    """Reads the output of `to_json` and returns an equal value.
+
+    :param data: The output of `to_json`.
+    :param blobs: The seals that `to_json` put there.
+    """
     try:
         loaded = load_json(data)
     except ValueError as error:

@@ -34,7 +34,9 @@ class Tool(Value, frozen=True):
     """A function that the model may call, or a provider's own tool."""
 
     name: str
+    """The name of the function."""
     description: str | None = None
+    """What it does, for the model to read."""
     parameters: Any = None
     """The JSON schema of a function's arguments."""
     own: Any = None
@@ -46,7 +48,10 @@ class Tool(Value, frozen=True):
 
     @classmethod
     def of(cls, value: Any) -> Tool:
-        """A tool from a Tool or from a dict in the form of any provider."""
+        """Reads a tool.
+
+        :param value: A `Tool`, or a dict in the form of any provider.
+        """
         if isinstance(value, Tool):
             return value
         if not isinstance(value, dict):

@@ -26,7 +26,10 @@ class Value(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     hidden: ClassVar[frozenset[str]] = frozenset()
 
     def replace(self, **changes: Any) -> Self:
-        """The same value with other fields."""
+        """The same value with other fields.
+
+        :param changes: The fields to change.
+        """
         return msgspec.structs.replace(self, **changes)
 
     def __repr__(self) -> str:

@@ -50,10 +50,9 @@ __all__ = ["AsyncClient", "AsyncEvents", "pull"]
 class AsyncClient:
     """Calls models; one client serves many tasks and keeps its connections. In another event loop it opens new ones.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), or else from the
-    environment variables in each provider's row. `timeout` limits the total waiting time of a call, retries included;
-    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
-    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
+    Keys come from `keys`, from `api_key`, or else from the environment variables in each provider's row.
+
+    :param options: The fields of `ClientOptions`.
     """
 
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
@@ -94,8 +93,10 @@ class AsyncClient:
     ) -> Response:
         """Sends a request and returns the whole response; with `stream=True` it is streamed and folded here.
 
-        With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
-        the response has it as a value in `data`.
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param schema: A dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema: the answer has that form, and `data` of the response is its value.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
         """
         exchange = self._settings.exchange(model, messages, fields, stream=False, schema=schema)
         async with AsyncEvents(self, exchange) as events:
@@ -106,7 +107,13 @@ class AsyncClient:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> AsyncEvents:
-        """Sends a request and returns its events as they arrive: `async with client.stream(...) as events`."""
+        """Sends a request and returns its events as they arrive: `async with client.stream(...) as events`.
+
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param schema: A dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema: the answer has that form, and `data` of the response is its value.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
+        """
         return AsyncEvents(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -119,7 +126,13 @@ class AsyncClient:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Sends a request and limits its reasoning to about this many tokens, so that the answer comes soon."""
+        """Sends a request and limits its reasoning, so that the answer comes soon.
+
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param think_at_most: The most tokens of reasoning, about.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
+        """
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         async with self.stream(model, messages, **limit.first_fields()) as events:
             async for event in events:
@@ -131,11 +144,18 @@ class AsyncClient:
         return limit.combined(thought, await self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
-        """The model's name as `provider/model`, completed with the client's own provider."""
+        """The model's name as `provider/model`, completed with the client's own provider.
+
+        :param model: The name, with or without its provider.
+        """
         return "/".join(self._settings.names(model, {}))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> AsyncConversation:
-        """A conversation that keeps its history and runs tools."""
+        """A conversation that keeps its history and runs tools.
+
+        :param model: The first target, `provider/model`.
+        :param options: The fields of `ConversationOptions`, which hold for every call.
+        """
         from innervoice.client.conversation import AsyncConversation  # noqa: PLC0415 - many ask only once
 
         return AsyncConversation(self, model, **options)

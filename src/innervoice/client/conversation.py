@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, overload
 
@@ -80,7 +81,10 @@ class ConversationBase:
     # ---- public methods -----------------------------------------------------------------
 
     def switch(self, model: str) -> Self:
-        """Continues with another model; reasoning that only the old one can read stays in the history."""
+        """Continues with another model; reasoning that only the old one can read stays in the history.
+
+        :param model: The next target, `provider/model`.
+        """
         self.model = model
         return self
 
@@ -100,7 +104,10 @@ class ConversationBase:
         return other
 
     def trim(self, keep: int) -> Self:
-        """Keeps the last `keep` turns of the user, with everything that belongs to them."""
+        """Keeps the last turns of the user, with everything that belongs to them.
+
+        :param keep: The number of turns.
+        """
         self.history = trim(self.history, keep=keep)
         return self
 
@@ -109,8 +116,15 @@ class ConversationBase:
         """The tokens of all responses so far; a number that none reported is None."""
         return sum((response.usage for response in self.responses), Usage())
 
+    def _repr_html_(self) -> str:
+        """The conversation as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").conversation_html(self))
+
     def plan(self, **settings: Unpack[CallFields]) -> Plan:
-        """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse."""
+        """The plan of the next request: what is sent, by which rules, and how much of the last request a prompt cache can reuse.
+
+        :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
+        """
         check_names(settings, CALL_NAMES, "conversation")
         last = plan(**self._last_asked) if self._last_asked else None
         return plan(**self._plan_arguments(settings), last=last)
@@ -125,13 +139,19 @@ class ConversationBase:
     # ---- on disk ---------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Writes model, system prompt and history to a file, including sealed reasoning; tools are not saved."""
+        """Writes model, system prompt and history to a file, including sealed reasoning; tools are not saved.
+
+        :param path: The file to write.
+        """
         head = {"type": _KIND, "version": 1, "model": self.model, "system": self.system}
         body = dump_json(head)[:-1] + b',"messages":' + to_json(self.history) + b"}"
         Path(path).write_bytes(body + b"\n")
 
     def load(self, path: str | Path) -> Self:
-        """Loads a conversation that `save` wrote; the tools stay as they are."""
+        """Loads a conversation that `save` wrote; the tools stay as they are.
+
+        :param path: The file to read.
+        """
         try:
             value = load_json(Path(path).read_bytes())
         except ValueError as error:
@@ -192,7 +212,12 @@ __all__ = ["AsyncConversation", "Conversation"]
 
 
 class Conversation(ConversationBase):
-    """A conversation over a `Client`."""
+    """A conversation over `Client`; `Client.conversation` makes it.
+
+    :param client: The client that sends.
+    :param model: The first target, `provider/model`.
+    :param options: The fields of `ConversationOptions`, which hold for every call.
+    """
 
     @overload
     def ask(
@@ -207,7 +232,12 @@ class Conversation(ConversationBase):
         self, content: Any, *, schema: None = None, **settings: Unpack[CallFields]
     ) -> Response: ...
     def ask(self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]) -> Response:
-        """Sends a user message, runs the tools that the model calls, and returns the last response."""
+        """Sends a user message, runs the tools that the model calls, and returns the last response.
+
+        :param content: Text, a part, or a list of these: the user's message.
+        :param schema: The form of the answer, as for `Client.ask`.
+        :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
+        """
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)
@@ -220,7 +250,11 @@ class Conversation(ConversationBase):
 
     @contextmanager
     def stream(self, content: Any, **settings: Unpack[CallFields]) -> Iterator[Iterator[Event]]:
-        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer."""
+        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer.
+
+        :param content: Text, a part, or a list of these: the user's message.
+        :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
+        """
         with self._turn(content):
             events = self._rounds(settings)
             try:
@@ -244,7 +278,12 @@ class Conversation(ConversationBase):
 
 
 class AsyncConversation(ConversationBase):
-    """A conversation over an `AsyncClient`."""
+    """A conversation over `AsyncClient`; `AsyncClient.conversation` makes it.
+
+    :param client: The client that sends.
+    :param model: The first target, `provider/model`.
+    :param options: The fields of `ConversationOptions`, which hold for every call.
+    """
 
     @overload
     async def ask(
@@ -261,7 +300,12 @@ class AsyncConversation(ConversationBase):
     async def ask(
         self, content: Any, *, schema: Any = None, **settings: Unpack[CallFields]
     ) -> Response:
-        """Sends a user message, runs the tools that the model calls, and returns the last response."""
+        """Sends a user message, runs the tools that the model calls, and returns the last response.
+
+        :param content: Text, a part, or a list of these: the user's message.
+        :param schema: The form of the answer, as for `Client.ask`.
+        :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
+        """
         with self._turn(content):
             for last in self._countdown():
                 fields = self._fields(settings)
@@ -276,7 +320,11 @@ class AsyncConversation(ConversationBase):
     async def stream(
         self, content: Any, **settings: Unpack[CallFields]
     ) -> AsyncIterator[AsyncIterator[Event]]:
-        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer."""
+        """The same as events: every round of tools ends with a `Finish`, and the last one has the answer.
+
+        :param content: Text, a part, or a list of these: the user's message.
+        :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
+        """
         with self._turn(content):
             events = self._rounds(settings)
             try:

@@ -355,6 +355,7 @@ class ClientOptions(TypedDict, total=False):
     base_url: str | None
     """The base URL of every provider."""
     base_urls: BaseUrls | None
+    """Base URLs by provider, or a function that returns one."""
     provider: str | None
     """The only provider; models are then named without it."""
     headers: Mapping[str, str] | None
@@ -383,7 +384,9 @@ class CallFields(RequestFields, total=False):
     """The arguments of one call: the fields of its request, and settings that replace those of the client."""
 
     timeout: float | None
+    """Total seconds that this call may wait, retries included."""
     idle_timeout: float | None
+    """Seconds without a byte of this stream."""
     headers: Mapping[str, str]
     """Sent in addition to those of the client; if both have the same name, this one is sent."""
 
@@ -392,6 +395,7 @@ class ConversationOptions(CallFields, total=False):
     """The arguments of a conversation: those of its calls, and how it runs."""
 
     history: Iterable[Message | Response]
+    """The messages that it begins with."""
     max_rounds: int
     """How many requests one `ask` may send while the model calls tools; 20 by default."""
     raise_tool_errors: bool

@@ -46,10 +46,9 @@ __all__ = ["Client", "Events"]
 class Client:
     """Calls models; one client serves many threads and keeps its connections.
 
-    Keys come from `keys` (by provider), `api_key` (of `provider`, or of the servers at `base_url` and `base_urls`), or else from the
-    environment variables in each provider's row. `timeout` limits the total waiting time of a call, retries included;
-    `idle_timeout` limits how long a stream may be silent, and any byte ends a silence. `http` is a client of httpx2 or httpx
-    to send with, which is not closed here. `inline="off"` leaves markup in the text. `ClientOptions` has all arguments.
+    Keys come from `keys`, from `api_key`, or else from the environment variables in each provider's row.
+
+    :param options: The fields of `ClientOptions`.
     """
 
     def __init__(self, **options: Unpack[ClientOptions]) -> None:
@@ -91,8 +90,10 @@ class Client:
     ) -> Response:
         """Sends a request and returns the whole response; with `stream=True` it is streamed and folded here.
 
-        With `schema` (a dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema) the answer has that form, and
-        the response has it as a value in `data`.
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param schema: A dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema: the answer has that form, and `data` of the response is its value.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
         """
         with Events(
             self, self._settings.exchange(model, messages, fields, stream=False, schema=schema)
@@ -104,7 +105,13 @@ class Client:
     def stream(
         self, model: str, messages: Messages, *, schema: Any = None, **fields: Unpack[CallFields]
     ) -> Events:
-        """Sends a request and returns its events as they arrive: `with client.stream(...) as events`."""
+        """Sends a request and returns its events as they arrive: `with client.stream(...) as events`.
+
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param schema: A dataclass, a TypedDict, a msgspec Struct, a pydantic model or a JSON schema: the answer has that form, and `data` of the response is its value.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
+        """
         return Events(
             self, self._settings.exchange(model, messages, fields, stream=True, schema=schema)
         )
@@ -117,7 +124,13 @@ class Client:
         think_at_most: int,
         **fields: Unpack[CallFields],
     ) -> Response:
-        """Sends a request and limits its reasoning to about this many tokens, so that the answer comes soon."""
+        """Sends a request and limits its reasoning, so that the answer comes soon.
+
+        :param model: The target, `provider/model`.
+        :param messages: A question as text, or the history as a list of messages.
+        :param think_at_most: The most tokens of reasoning, about.
+        :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
+        """
         limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
         with self.stream(model, messages, **limit.first_fields()) as events:
             for event in events:
@@ -129,11 +142,18 @@ class Client:
         return limit.combined(thought, self.ask(model, messages, **limit.second_fields()))
 
     def full_name(self, model: str) -> str:
-        """The model's name as `provider/model`, completed with the client's own provider."""
+        """The model's name as `provider/model`, completed with the client's own provider.
+
+        :param model: The name, with or without its provider.
+        """
         return "/".join(self._settings.names(model, {}))
 
     def conversation(self, model: str, **options: Unpack[ConversationOptions]) -> Conversation:
-        """A conversation that keeps its history and runs tools."""
+        """A conversation that keeps its history and runs tools.
+
+        :param model: The first target, `provider/model`.
+        :param options: The fields of `ConversationOptions`, which hold for every call.
+        """
         from innervoice.client.conversation import Conversation  # noqa: PLC0415 - many ask only once
 
         return Conversation(self, model, **options)

@@ -21,7 +21,10 @@ __all__ = ["EmulatorServer", "app", "bound_socket", "create_app", "run"]
 
 
 def create_app(emulator: Emulator | None = None) -> Starlette:
-    """An application that answers at the real paths of every provider, after the provider's name."""
+    """An application that answers at the real paths of every provider, after the provider's name.
+
+    :param emulator: What answers; None: a new one.
+    """
     answering = emulator or Emulator()
 
     async def answer(request: Request) -> Response:

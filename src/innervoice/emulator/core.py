@@ -41,6 +41,7 @@ from innervoice.emulator.deviations import (
     without_seals,
 )
 from innervoice.emulator.dialect_server import DialectServer, server_for
+from innervoice.emulator.other_paths import count_of, reply_without_body
 from innervoice.emulator.routes import Route, near_dialect, route_of
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
 from innervoice.emulator.stored_responses import StoredReply, answered, reply_about
@@ -59,17 +60,14 @@ if TYPE_CHECKING:
     from innervoice.emulator.request_log import EmulatorLog
 import re
 from collections.abc import Sequence
-from functools import cache
 
 from innervoice.canon.request import Request, Tool
-from innervoice.catalog.lookup import all_model_rows
 from innervoice.emulator.scripted_model import DraftedCall, instance_of
-from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.json_access import as_list, parsed
-from innervoice.wire.serve import ModelFacts, without
+from innervoice.wire.serve import without
 from innervoice.wire.write import json_schema
 
-__all__ = ["Emulator", "Reply", "count_of", "in_form", "reply_without_body"]
+__all__ = ["Emulator", "Reply", "in_form"]
 
 _KEYS = ("x-api-key", "api-key", "x-goog-api-key", "authorization")
 
@@ -79,10 +77,15 @@ class Reply:
     """A reply: bytes in pieces, with a pause after each."""
 
     status: int
+    """The HTTP status code."""
     media: str
+    """The content type."""
     pieces: Iterator[bytes]
+    """The body."""
     pause: float = 0.0
+    """Seconds to wait after each piece."""
     headers: dict[str, str] = field(default_factory=dict)
+    """Further headers."""
 
     @property
     def body(self) -> bytes:
@@ -93,8 +96,11 @@ class Reply:
 class Emulator:
     """Answers as the providers do. An emulator does not accept the seals of another one with a different key.
 
-    Without `acting_tools` the emulated model calls only tools that are known to be harmless, and those that a script calls: for agents
-    whose tools act on this machine. With `deviations` (a file, or its rows) it is not as the catalog says: `deviations.py`.
+    :param key: What seals are made with.
+    :param script: What the model does next, in the forms that `script_from` reads; None: the emulated model decides.
+    :param log: Takes each exchange.
+    :param acting_tools: Whether the emulated model calls tools that are not known to be harmless; those that a script calls are called always.
+    :param deviations: A file, or its rows, that say where it is not as the catalog says: `deviations.py`.
     """
 
     def __init__(
@@ -109,14 +115,19 @@ class Emulator:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
         self._script = script_from(script) if script is not None else None
-        """What the model does next, see `script_from`; without a script the emulated model decides."""
         self._log = log
         self._acting_tools = acting_tools
         self._deviations = deviations_from(deviations or ())
         self._failures = Failures()
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
-        """The reply to one request; `path` may carry a query."""
+        """The reply to one request.
+
+        :param method: The HTTP method.
+        :param path: The path after the host, with the provider's name in front; it may have a query.
+        :param headers: The headers, by name.
+        :param body: The body.
+        """
         lowered = {name.lower(): value for name, value in headers.items()}
         route, plain, verb = route_of(path), path.partition("?")[0], method.upper()
         try:
@@ -540,56 +551,3 @@ def _filled(call: DraftedCall, tools: Sequence[Tool]) -> DraftedCall:
 def _is_nested(schema: dict[str, Any]) -> bool:
     items = as_dict(schema.get("items"))
     return any(part.get("type") == "object" or "$ref" in part for part in (schema, items))
-
-
-# What clients request from a provider besides answers: lists of models, token counts, and whether a server is there.
-#
-# Each response has the dialect of its path. Counts are the emulator's own: a token is four characters.
-
-
-_HELLO = re.compile(r"(?:/[\w.-]+)*/api/hello")
-_MODELS = re.compile(r"(?:/[\w.-]+)*/(?:models|api/tags)")
-
-
-def reply_without_body(path: str) -> dict[str, Any] | None:
-    """The reply to a request without a body; None for other paths.
-
-    Claude Code requests `/api/hello` at its start, to check whether a server is there.
-    """
-    if _HELLO.fullmatch(path):
-        return {}
-    return _models(path) if _MODELS.fullmatch(path) else None
-
-
-def count_of(path: str, body: Any) -> dict[str, Any] | None:
-    """The token count of a request; None for other paths."""
-    for dialect in map(dialect_named, DIALECTS):
-        if dialect.counts and any(pattern.fullmatch(path) for pattern in _counting(dialect.name)):
-            return {**dialect.count_members, dialect.counts: tokens(str(body))}
-    return None
-
-
-@cache
-def _counting(dialect: str) -> tuple[re.Pattern[str], ...]:
-    """The paths at which a dialect counts tokens, after any base URL."""
-    asked_for = dialect_named(dialect).endpoints.items()
-    paths = (row.partition(" ")[2] for row, verb in asked_for if verb == "count")
-    return tuple(
-        re.compile(r"(?:/[\w.-]+)*" + re.escape(path).replace(r"\{model\}", "[^/]+"))
-        for path in paths
-    )
-
-
-def _models(path: str) -> dict[str, Any]:
-    """The models of a provider, as its own API lists them."""
-    dialect = dialect_named(near_dialect(path))
-    host = host_of(path.split("/")[1]) or host_of(dialect.home)
-    owner = host.id if host else dialect.home
-    rows = (row for row in all_model_rows() if owner in row.hosts and not row.guess)
-    # A pattern for dated names is not a name itself: claude-sonnet-4-5-20*.
-    matches = (match for row in rows for match in row.match if not match.endswith("-20*"))
-    names = {match.rstrip("*").rstrip("-") for match in matches}
-    names = {
-        name for name in names if name and "*" not in name and (not host or is_served(name, host))
-    }
-    return dialect.listing.model_list([ModelFacts(name, owner) for name in sorted(names)])

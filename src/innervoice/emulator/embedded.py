@@ -16,13 +16,21 @@ _URLS = base_urls("http://emulator")
 
 
 def emulated_client(emulator: Emulator | None = None, **settings: Any) -> Client:
-    """A `Client` whose providers are emulated; `settings` are other arguments of it."""
+    """A `Client` whose providers are emulated.
+
+    :param emulator: What answers; None: a new one.
+    :param settings: The fields of `ClientOptions`.
+    """
     http = embedded_http(emulator or Emulator())
     return Client(**{"api_key": "emulator", "retries": 0, **settings}, http=http, base_urls=_URLS)
 
 
 def emulated_async_client(emulator: Emulator | None = None, **settings: Any) -> AsyncClient:
-    """An `AsyncClient` whose providers are emulated."""
+    """An `AsyncClient` whose providers are emulated.
+
+    :param emulator: What answers; None: a new one.
+    :param settings: The fields of `ClientOptions`.
+    """
     http = embedded_async_http(emulator or Emulator())
     options = {"api_key": "emulator", "retries": 0, **settings}
     return AsyncClient(**options, http=http, base_urls=_URLS)

@@ -17,13 +17,19 @@ class Decision(Value, frozen=True, kw_only=True):
     """What happens to one part of a history, by which rule, and why."""
 
     message: int
+    """The number of the message."""
     part: int | None
+    """The number of the part in it; None for the whole message."""
     kind: str
+    """What the part is."""
     action: Action
+    """What happens to it."""
     rule: str
+    """The rule, such as H2."""
     note: str | None = None
     """The code of the note about it, for a part that is not sent unchanged."""
     why: str
+    """The reason, in words."""
     member: str | None = None
     """The member that is not sent, where the rest of the part is."""
 

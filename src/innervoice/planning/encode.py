@@ -46,7 +46,10 @@ __all__ = [
 
 
 def encode(request: Request) -> Wire:
-    """Returns the URL, headers and body that a request is sent with."""
+    """Returns the URL, headers and body that a request is sent with.
+
+    :param request: The request.
+    """
     return encoded(request)
 
 
@@ -61,7 +64,11 @@ def encoded_plan(planned: Planned) -> Wire:
 
 
 def decode_request(body: Any, dialect: str) -> Request:
-    """The inverse of `encode`: reads the body of a request in a dialect."""
+    """The inverse of `encode`: reads the body of a request in a dialect.
+
+    :param body: The body: bytes, text or a dict.
+    :param dialect: The wire format of the body.
+    """
     try:
         value = load_json(body) if isinstance(body, (bytes, bytearray, str)) else body
     except ValueError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from innervoice.canon.messages import Message
@@ -14,7 +15,7 @@ from innervoice.planning.decisions import Decision
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
-__all__ = ["Problem", "Severity", "lint"]
+__all__ = ["Problem", "Problems", "Severity", "lint"]
 
 
 _SENT: dict[Severity, str] = {
@@ -27,19 +28,40 @@ class Problem(Value, frozen=True, kw_only=True):
     """One problem of a history, for a target."""
 
     code: str
+    """What it is: the code of the note that sending the history would add."""
     severity: Severity
+    """ "refused" if the provider would refuse the request, "degraded" if the answer would be worse."""
     message: int
+    """The number of the message."""
     part: int | None = None
+    """The number of the part in it; None for the whole message."""
     why: str
+    """What is wrong."""
     fix: str
+    """What to do."""
 
     def __str__(self) -> str:
         place = f"message {self.message}" + (f", part {self.part}" if self.part is not None else "")
         return self.at(place)
 
     def at(self, place: str) -> str:
-        """The problem as a sentence, with its place in front."""
+        """The problem as a sentence, with its place in front.
+
+        :param place: The place, in words.
+        """
         return f"{place}: {_SENT[self.severity]}: {self.why}. To fix it, {self.fix}. [{self.code}]"
+
+    def _repr_html_(self) -> str:
+        """The problem as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").problems_html([self]))
+
+
+class Problems(list[Problem]):
+    """The problems of a history: a list that a notebook shows as a table."""
+
+    def _repr_html_(self) -> str:
+        """The problems as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").problems_html(self))
 
 
 def lint(
@@ -71,7 +93,7 @@ def lint(
     if fitted.refuses_prefill:
         why = "the history ends with an assistant message, and this model does not accept prefill"
         problems.append(_problem("prefill_refused", len(messages) - 1, why))
-    return sorted(problems, key=lambda problem: (problem.message, problem.part or 0))
+    return Problems(sorted(problems, key=lambda problem: (problem.message, problem.part or 0)))
 
 
 def _is_stored_inline(decision: Decision, messages: Sequence[Message]) -> bool:

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from importlib import import_module
 from operator import is_
 from typing import Any, NamedTuple
 
@@ -50,13 +51,17 @@ class Plan(Value, frozen=True, kw_only=True):
     """The messages that are sent to a target, and why."""
 
     target: str
+    """The target, `provider/model`."""
     messages: tuple[Message, ...]
+    """The messages that are sent."""
     decisions: tuple[Decision, ...]
+    """What happens to each part that a rule is about."""
     thinking_off: bool = False
     """Thinking must be off for this request, because an open tool loop began elsewhere (H9)."""
     gaps: tuple[int, ...] = ()
     """The positions in `messages` before which a turn is left out completely."""
     dialect: str
+    """The wire format that they are written in."""
     setting: str = "default"
     """The reasoning setting that is sent, in words."""
     prefix: str = ""
@@ -72,6 +77,10 @@ class Plan(Value, frozen=True, kw_only=True):
         if self.cache:
             lines.append(f"  cache  {self.cache}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        """The plan as HTML, for notebooks."""
+        return str(import_module("innervoice.show.notebook").plan_html(self))
 
 
 def plan(

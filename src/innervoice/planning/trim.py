@@ -12,10 +12,13 @@ __all__ = ["trim"]
 
 
 def trim(messages: Sequence[Message], keep: int) -> list[Message]:
-    """Returns the system messages and the last `keep` user turns with everything that followed each.
+    """Returns the system messages and the last user turns with everything that followed each.
 
     A user turn begins with a message that is not only tool results. Calls, their results and the reasoning between them are
     between two such messages, so no group is cut. A group whose beginning is already missing is removed.
+
+    :param messages: The history.
+    :param keep: The number of user turns to keep.
     """
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
         raise UsageError(f"keep must be a number of turns, 0 or more, not {keep!r}")

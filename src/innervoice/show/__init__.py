@@ -58,7 +58,13 @@ def render(
 def render(
     value: Showable, form: Form = "plain", show: Policy = "full", **options: Any
 ) -> str | list[str]:
-    """A response, a message or a list of them in one of four forms; `discord` returns a list of messages."""
+    """Renders a value in one of four forms; `discord` returns a list of messages.
+
+    :param value: A response, a message, or a list of them.
+    :param form: "plain", "markdown", "html" or "discord".
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    :param options: Further arguments of the function for that form.
+    """
     if form not in _RENDERERS:
         raise UsageError(f"form must be one of {', '.join(_RENDERERS)}, not {form!r}")
     rendered: str | list[str] = _RENDERERS[form](value, show, **options)

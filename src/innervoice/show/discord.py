@@ -231,7 +231,12 @@ _MASK = re.compile(r"\\[^0-9A-Za-z\s]|[|\[\]`]")
 
 
 def render_discord(value: Showable, show: Policy = "full", *, limit: int = LIMIT) -> list[str]:
-    """The value as messages, none of them blank, each at most `limit` UTF-16 units long."""
+    """The value as messages, none of them blank.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    :param limit: The most UTF-16 units of a message.
+    """
     if limit < LEAST:
         raise UsageError(f"limit must be {LEAST} or more, not {limit!r}")
     packer = Packer(limit)

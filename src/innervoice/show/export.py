@@ -35,7 +35,11 @@ _ABOUT_THINKING = {"stopped_inside_thinking": "empty"}
 
 
 def export(value: Showable, show: Policy = "full") -> Any:
-    """A dict for a response or a message, a list for a list, with only what the policy shows."""
+    """A dict for a response or a message, a list for a list, with only what the policy shows.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    """
     turns = view_of(value, show)
     if isinstance(value, (list, tuple)):
         return [_value(item, turn, show) for item, turn in zip(value, turns, strict=True)]
@@ -43,7 +47,11 @@ def export(value: Showable, show: Policy = "full") -> Any:
 
 
 def export_json(value: Showable, show: Policy = "full") -> bytes:
-    """The same as one line of JSON that is safe to print on a terminal."""
+    """The same as one line of JSON that is safe to print on a terminal.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    """
     text = json.dumps(export(value, show), ensure_ascii=False, separators=(",", ":"))
     return text.translate(_ESCAPES).encode()
 

@@ -31,7 +31,12 @@ _MARKER = re.compile(r"""[!"#%'()+,\-./:;=?^{}]|\d{1,9}(?=[.)])""")
 
 
 def render_markdown(value: Showable, show: Policy = "full", *, html: bool = False) -> str:
-    """The value as Markdown; `html=True` keeps the answer's HTML, which is escaped otherwise."""
+    """The value as Markdown.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    :param html: Whether the answer's HTML is kept; it is escaped otherwise.
+    """
     blocks = [block for turn in view_of(value, show) for block in _blocks(turn, html=html)]
     return "\n\n".join(blocks)
 
@@ -255,7 +260,11 @@ QUOTE = "> "
 
 
 def render_plain(value: Showable, show: Policy = "full") -> str:
-    """The value as plain text, without a trailing line feed."""
+    """The value as plain text, without a trailing line feed.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    """
     return "\n\n".join(filter(None, map(_plain_turn, view_of(value, show))))
 
 
@@ -304,7 +313,12 @@ _HTML_QUIET = "opacity:.75;margin:.5em 0;unicode-bidi:isolate;overflow-wrap:anyw
 
 
 def render_html(value: Showable, show: Policy = "full", *, unfolded: bool = False) -> str:
-    """The value as one `div`; `unfolded=True` shows the reasoning without a click."""
+    """The value as one `div`.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    :param unfolded: Whether the reasoning is shown without a click.
+    """
     turns = "\n".join(_html_turn(turn, unfolded=unfolded) for turn in view_of(value, show))
     return f'<div class="innervoice" style="{_HTML_FRAME}">\n{turns}\n</div>'
 

@@ -26,9 +26,14 @@ __all__ = ["Live"]
 class Live:
     """Displays the events of one stream; use it as a context manager or call `close`.
 
-    Reasoning is dim while the model thinks; then one line that says how long it took replaces it, unless
-    `keep=True`. `console` is a rich console. Without it, `file` (standard output by default) decides whether
-    there is a terminal; without rich the output is always plain text.
+    Reasoning is dim while the model thinks; then one line that says how long it took replaces it. Without rich the output is always plain text.
+
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    :param keep: Whether the reasoning stays.
+    :param file: Where to write, which also decides whether there is a terminal; standard output by default.
+    :param console: A rich console to write to instead.
+    :param clock: Returns the seconds, for the time that thinking took.
+    :param refresh_per_second: How often a terminal is drawn.
     """
 
     def __init__(
@@ -68,13 +73,19 @@ class Live:
         return self._transcript.response
 
     def feed(self, event: Event) -> None:
-        """Displays one event."""
+        """Displays one event.
+
+        :param event: The event.
+        """
         if self._is_closed:
             raise UsageError("this display is closed; create a new Live for another stream")
         self._display.feed(event)
 
     def follow(self, events: Iterable[Event]) -> Response | None:
-        """Displays all events and returns the response."""
+        """Displays all events and returns the response.
+
+        :param events: The events of one stream.
+        """
         with self:
             for event in events:
                 self.feed(event)

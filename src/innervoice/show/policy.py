@@ -145,7 +145,11 @@ class ShownTurn(Value, frozen=True):
 
 
 def view_of(value: Showable, show: Policy = "full") -> tuple[ShownTurn, ...]:
-    """Applies the policy; renderers draw the result and use nothing else."""
+    """Applies the policy; renderers draw the result and use nothing else.
+
+    :param value: A response, a message, or a list of them.
+    :param show: How much of the reasoning: "full", "summary", "length" or "none".
+    """
     check_policy(show)
     calls = _Calls()
     if isinstance(value, (Response, Message)):

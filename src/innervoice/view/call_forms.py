@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.parts import ToolCall
-from innervoice.show.visible import visible
+from innervoice.show.visible import one_line, visible
 
 __all__ = ["call_blocks", "call_line"]
 
@@ -68,7 +68,8 @@ def call_line(call: ToolCall) -> str:
         if command := _command(members.get(name), is_list=name == "commands"):
             return command
     first = next((name for name in _PATHS if isinstance(members.get(name), str)), "")
-    rest = [f"{name}={_text(members[name])[:80]}" for name in members if name != first][:8]
+    # The mark of the cut lets a file leave out half a key, which is not recognized as one.
+    rest = [f"{name}={one_line(_text(members[name]), 80)}" for name in members if name != first][:8]
     return ", ".join([members[first], *rest] if first else rest)
 
 
