@@ -106,3 +106,12 @@ def test_the_file_has_no_seal_and_no_secret(app, show):
     assert ("I run ls now and look" in text) == (show == "full")
     assert "<script>alert" not in text
     assert "http" not in text.partition('id="data"')[0].replace("http-equiv", "")
+
+
+@pytest.mark.parametrize("before", [5_950, 5_990, 5_999])
+def test_a_cut_leaves_no_half_of_a_secret(before):
+    """Seen failing: the first half of a key at the cut was shown."""
+    key = "sk-ant-api03-" + "Ab1" * 30
+    text = ("w " * before)[:before] + key + " and the end. " + "x " * 500
+    view = runs_view(("a", "b"), (run(iv.user("Why?"), step(text)), run(iv.user("Why?"), step("So."))), "full")  # fmt: skip
+    assert "sk-ant" not in json.dumps(view)

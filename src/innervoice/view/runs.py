@@ -252,7 +252,10 @@ class _Run:
 
 
 def _text(text: str) -> RunText:
-    shown: RunText = {"text": text if len(text) <= _LONGEST else f"{text[:_LONGEST]} …"}
+    if len(text) > _LONGEST:
+        # Cut between two words: half a key is not recognized any more.
+        text = f"{' '.join(text[:_LONGEST].rsplit(None, 1)[:-1])} …"
+    shown: RunText = {"text": text}
     if blocks := blocks_of(shown["text"]):
         shown["blocks"] = blocks
     return shown
