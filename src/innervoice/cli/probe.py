@@ -21,10 +21,10 @@ from innervoice.show.visible import visible
 
 if TYPE_CHECKING:
     from innervoice.canon.target import Target
-    from innervoice.probe.run import Result, Run
+    from innervoice.probe.run import ProbeResult, Run
     from innervoice.probe.session import Session
 
-    _About = Callable[[list[Result]], tuple[list[str], list[str]]]
+    _About = Callable[[list[ProbeResult]], tuple[list[str], list[str]]]
     """Lines before and after the table, from the results."""
 
 __all__ = ["command"]
@@ -126,7 +126,7 @@ def _measure_own(facts: list[Any], options: dict[str, Any]) -> int:
         click.echo(f"{server.name}: {target.model}", err=True)
     options["base_url"] = base_for(server, target.dialect)
 
-    def about(results: list[Result]) -> tuple[list[str], list[str]]:
+    def about(results: list[ProbeResult]) -> tuple[list[str], list[str]]:
         found = with_apis(server, accepts, target.model)
         by_fact = {result.fact.id: result for result in results}
         return server_lines(found, target.model), advice_lines(found, target, by_fact)
@@ -225,9 +225,9 @@ def _confirmed(estimate: Any, options: dict[str, Any]) -> bool:
 
 def _results(
     run: Run, session: Session, requests: int, options: dict[str, Any]
-) -> tuple[list[Result], bool]:
+) -> tuple[list[ProbeResult], bool]:
     """The results, and whether the user ended the run."""
-    results: list[Result] = []
+    results: list[ProbeResult] = []
     with _progress(session, requests, hidden=options["as_data"]):
         try:
             for result in run.results():
@@ -251,7 +251,7 @@ def _progress(session: Session, requests: int, *, hidden: bool) -> Iterator[None
 def _report(
     run: Run,
     session: Session,
-    results: list[Result],
+    results: list[ProbeResult],
     options: dict[str, Any],
     *,
     before: list[str],

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import card_of
-from innervoice.probe.facts import Fact, values_of
+from innervoice.probe.facts import ProbeFact, values_of
 from innervoice.probe.looks import Finding
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
@@ -23,7 +23,7 @@ class Column(NamedTuple):
     value: Any
 
 
-def column_of(fact: Fact, finding: Finding, target: Target) -> Column | None:
+def column_of(fact: ProbeFact, finding: Finding, target: Target) -> Column | None:
     """What the catalog should say, by a finding; None if no column can say it."""
     converter = _CONVERTERS.get(fact.id)
     if converter is None or fact.column is None:
@@ -42,24 +42,24 @@ def catalog_value(table: str, name: str, target: Target) -> Any:
 
 
 _UNKNOWN = object()
-Converter: TypeAlias = Callable[[Fact, Any, Target], Any]
+Converter: TypeAlias = Callable[[ProbeFact, Any, Target], Any]
 
 
-def _as_it_is(_: Fact, value: Any, __: Target) -> Any:
+def _as_it_is(_: ProbeFact, value: Any, __: Target) -> Any:
     return value
 
 
-def _is_accepted(_: Fact, value: Any, __: Target) -> bool:
+def _is_accepted(_: ProbeFact, value: Any, __: Target) -> bool:
     return bool(value == "accepted")
 
 
-def _default(_: Fact, value: Any, target: Target) -> Any:
+def _default(_: ProbeFact, value: Any, target: Target) -> Any:
     if value == "none" or target.row.default == "none":
         return value
     return target.row.default  # the level cannot be seen
 
 
-def _shown(_: Fact, value: Any, target: Target) -> Any:
+def _shown(_: ProbeFact, value: Any, target: Target) -> Any:
     if value == "nothing":
         return _UNKNOWN
     if value == "hidden":
@@ -67,7 +67,7 @@ def _shown(_: Fact, value: Any, target: Target) -> Any:
     return target.row.shown if target.row.shown != "hidden" else "full"
 
 
-def _showable(_: Fact, value: Any, target: Target) -> Any:
+def _showable(_: ProbeFact, value: Any, target: Target) -> Any:
     shows = {word: word for word in target.row.showable}
     if target.row.shown != "hidden" and not {"summary", "full"} & shows.keys():
         value = tuple(word for word in value if word != "summary")  # it is readable anyway
@@ -76,7 +76,7 @@ def _showable(_: Fact, value: Any, target: Target) -> Any:
     return tuple(dict.fromkeys(shows.get(word, word) for word in value))
 
 
-def _fields(_: Fact, value: Any, target: Target) -> Any:
+def _fields(_: ProbeFact, value: Any, target: Target) -> Any:
     host = target.host
     has_members = dialect_named(target.dialect).reasoning_members
     if not has_members or host is None or any(map(_is_no_field, value)):
@@ -92,28 +92,28 @@ def _is_no_field(place: str) -> bool:
     return "unknown" in place or place in ("nowhere", "parts", "only in the counts")
 
 
-def _inline(_: Fact, value: Any, target: Target) -> Any:
+def _inline(_: ProbeFact, value: Any, target: Target) -> Any:
     # A host that may leave reasoning in the text need not do so for every model.
     return bool(value or (target.host and target.host.inline))
 
 
-def _prefix(_: Fact, value: Any, target: Target) -> Any:
+def _prefix(_: ProbeFact, value: Any, target: Target) -> Any:
     return value if card_of(target.model) else _UNKNOWN
 
 
-def _off(_: Fact, value: Any, target: Target) -> Any:
+def _off(_: ProbeFact, value: Any, target: Target) -> Any:
     if value in ("value", "never") and target.row.off == "omit":
         return "omit"  # nothing is sent, whatever a value would do
     return _UNKNOWN if value == "ignored" else value
 
 
-def _off_up_to(_: Fact, value: Any, __: Target) -> Any:
+def _off_up_to(_: ProbeFact, value: Any, __: Target) -> Any:
     if value == "none":
         return _UNKNOWN
     return None if value == "any" else value
 
 
-def _kinds(_: Fact, value: Any, target: Target) -> Any:
+def _kinds(_: ProbeFact, value: Any, target: Target) -> Any:
     usual, other = ("adaptive", "enabled") if is_claude(target.row) else ("level", "budget")
     start = "anthropic-" if is_claude(target.row) else "gemini-"
     if target.row.control.removeprefix(start) != usual:
@@ -128,15 +128,15 @@ def _kinds(_: Fact, value: Any, target: Target) -> Any:
     return Column("model", "tolerates", (*rest, other) if other in value else rest)
 
 
-def _least(_: Fact, value: Any, target: Target) -> Any:
+def _least(_: ProbeFact, value: Any, target: Target) -> Any:
     return _UNKNOWN if value is None or not target.row.budget else (value, target.row.budget[1])
 
 
-def _most(_: Fact, value: Any, target: Target) -> Any:
+def _most(_: ProbeFact, value: Any, target: Target) -> Any:
     return _UNKNOWN if value is None or not target.row.budget else (target.row.budget[0], value)
 
 
-def _refuses(fact: Fact, value: Any, target: Target) -> Any:
+def _refuses(fact: ProbeFact, value: Any, target: Target) -> Any:
     """The measured ones, and those of the catalog that were not tried; what is refused in any case has a column of its own."""
     tried, row = values_of(fact, target), target.row
     always = tuple(name for name in row.refuses_always if name in value or name not in tried)
@@ -147,13 +147,13 @@ def _refuses(fact: Fact, value: Any, target: Target) -> Any:
     return row.refuses if set(measured) == set(row.refuses) - set(always) else measured
 
 
-def _refuses_always(fact: Fact, value: Any, target: Target) -> Any:
+def _refuses_always(fact: ProbeFact, value: Any, target: Target) -> Any:
     tried, known = values_of(fact, target), target.row.refuses_always
     measured = (*(name for name in known if name not in tried), *value)
     return known if set(measured) == set(known) else measured
 
 
-def _prefill(_: Fact, value: Any, target: Target) -> Any:
+def _prefill(_: ProbeFact, value: Any, target: Target) -> Any:
     """Two columns decide about prefill while the model reasons."""
     row = target.row
     if value == "accepted":
@@ -162,28 +162,28 @@ def _prefill(_: Fact, value: Any, target: Target) -> Any:
     return Column("model", "prefill_thinking", False) if row.prefill else Column("model", "prefill", False)  # fmt: skip
 
 
-def _limit(_: Fact, value: Any, target: Target) -> Any:
+def _limit(_: ProbeFact, value: Any, target: Target) -> Any:
     limit = target.row.limit
     if not value or (limit == "max_completion_tokens" and len(value) > 1):
         return _UNKNOWN  # more is accepted than the catalog expects, which no column says
     return limit if limit in value else value[0]
 
 
-def _output(_: Fact, value: Any, __: Target) -> Any:
+def _output(_: ProbeFact, value: Any, __: Target) -> Any:
     return _UNKNOWN if value is None else value
 
 
-def _stream_only(_: Fact, value: Any, __: Target) -> Any:
+def _stream_only(_: ProbeFact, value: Any, __: Target) -> Any:
     return value != "yes"
 
 
-def _bound(_: Fact, value: Any, target: Target) -> Any:
+def _bound(_: ProbeFact, value: Any, target: Target) -> Any:
     if value == "refused":
         return "refused"
     return "no" if target.row.bound == "refused" else target.row.bound
 
 
-def _strict(_: Fact, value: Any, target: Target) -> Any:
+def _strict(_: ProbeFact, value: Any, target: Target) -> Any:
     host = target.host
     if host is None:
         return _UNKNOWN

@@ -15,7 +15,7 @@ from innervoice.probe.recipes import Recipe, setting_members
 from innervoice.wire.controls import Choice, is_claude
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["Fact", "all_facts", "concerned", "recipe_of", "selected", "values_of"]
+__all__ = ["ProbeFact", "all_facts", "concerned", "recipe_of", "selected", "values_of"]
 
 _WITHOUT_OFF = ("gemini-level", "interactions", "none", "qwen-string")
 """Controls that have no value for off."""
@@ -23,7 +23,7 @@ _PARAMETERS = ("temperature", "top_p", "top_k", "stop", "presence_penalty", "fre
 _EACH = "{each}"
 
 
-class Fact(Row, frozen=True, kw_only=True):
+class ProbeFact(Row, frozen=True, kw_only=True):
     """A fact that is measured; facts.toml explains the columns."""
 
     id: str
@@ -37,15 +37,15 @@ class Fact(Row, frozen=True, kw_only=True):
 
 
 @cache
-def all_facts() -> tuple[Fact, ...]:
+def all_facts() -> tuple[ProbeFact, ...]:
     """Every row."""
     import tomllib  # noqa: PLC0415 - only `innervoice probe` needs it
 
     text = Path(__file__).with_name("facts.toml").read_text("utf-8")
-    return tuple(map(Fact.from_row, tomllib.loads(text)["fact"]))
+    return tuple(map(ProbeFact.from_row, tomllib.loads(text)["fact"]))
 
 
-def selected(only: Iterable[str], skip: Iterable[str]) -> list[Fact]:
+def selected(only: Iterable[str], skip: Iterable[str]) -> list[ProbeFact]:
     """The facts that --only and --skip leave, by their ids or groups."""
     facts = list(all_facts())
     words = {fact.id for fact in facts} | {fact.group for fact in facts}
@@ -57,14 +57,14 @@ def selected(only: Iterable[str], skip: Iterable[str]) -> list[Fact]:
     return [fact for fact in facts if not {fact.id, fact.group} & set(skip)]
 
 
-def recipe_of(fact: Fact, value: str | None = None) -> Recipe:
+def recipe_of(fact: ProbeFact, value: str | None = None) -> Recipe:
     """The recipe of a fact, for one of its values."""
     return Recipe.from_row(
         {name: value if item == _EACH else item for name, item in fact.recipe.items()}
     )
 
 
-def values_of(fact: Fact, target: Target) -> tuple[str, ...]:
+def values_of(fact: ProbeFact, target: Target) -> tuple[str, ...]:
     """The values that are tried one after the other."""
     if not isinstance(fact.each, str):
         return fact.each
@@ -91,7 +91,7 @@ def _has(parameter: str, target: Target) -> bool:
 # ---- needs -------------------------------------------------------------------------------------------
 
 
-def concerned(fact: Fact, target: Target) -> bool:
+def concerned(fact: ProbeFact, target: Target) -> bool:
     """Whether a fact has a meaning for a model, as far as the catalog says."""
     return all(_STATIC[need](target) for need in fact.needs if need in _STATIC)
 

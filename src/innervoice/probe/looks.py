@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from innervoice.canon.parts import Opaque, Thinking, is_inline
 from innervoice.catalog.fact_sources import shown_value
 from innervoice.probe.exchanges import Outcome, plain_words
-from innervoice.probe.facts import Fact, recipe_of, values_of
+from innervoice.probe.facts import ProbeFact, recipe_of, values_of
 from innervoice.probe.recipes import SMALL, Recipe
 from innervoice.probe.session import NotMeasuredError, Session
 from innervoice.probe.tampering import has_seals
@@ -55,13 +55,13 @@ class Finding:
         return outcome
 
 
-Look: TypeAlias = Callable[[Session, Fact], Finding]
+Look: TypeAlias = Callable[[Session, ProbeFact], Finding]
 
 
 # ---- acceptance --------------------------------------------------------------------------------------
 
 
-def accepted(session: Session, fact: Fact) -> Finding:
+def accepted(session: Session, fact: ProbeFact) -> Finding:
     """Whether a request is accepted."""
     recipe, finding = recipe_of(fact), Finding(None, "-")
     outcome = finding.note(session, recipe, session.outcome(recipe))
@@ -70,19 +70,19 @@ def accepted(session: Session, fact: Fact) -> Finding:
     return finding
 
 
-def accepted_each(session: Session, fact: Fact) -> Finding:
+def accepted_each(session: Session, fact: ProbeFact) -> Finding:
     """Which of some values are accepted."""
     return _each(session, fact, is_kept=lambda outcome: outcome.is_accepted)
 
 
-def refused_each(session: Session, fact: Fact) -> Finding:
+def refused_each(session: Session, fact: ProbeFact) -> Finding:
     """Which of some values are refused."""
     finding = _each(session, fact, is_kept=lambda outcome: not outcome.is_accepted)
     finding.text = shown_value(finding.value)
     return finding
 
 
-def _each(session: Session, fact: Fact, *, is_kept: Callable[[Outcome], bool]) -> Finding:
+def _each(session: Session, fact: ProbeFact, *, is_kept: Callable[[Outcome], bool]) -> Finding:
     finding = Finding((), "-")
     for value in values_of(fact, session.target):
         recipe = recipe_of(fact, value)
@@ -100,7 +100,7 @@ def _range(values: tuple[str, ...], all_values: tuple[str, ...]) -> str:
     return ", ".join(values) or "none"
 
 
-def highest(session: Session, fact: Fact) -> Finding:
+def highest(session: Session, fact: ProbeFact) -> Finding:
     """The highest effort that is accepted while reasoning is off; "any" if it is the highest of all."""
     finding = _each(session, fact, is_kept=lambda outcome: outcome.is_accepted)
     efforts = [
@@ -115,7 +115,7 @@ def highest(session: Session, fact: Fact) -> Finding:
     return finding
 
 
-def off(session: Session, fact: Fact) -> Finding:
+def off(session: Session, fact: ProbeFact) -> Finding:
     """How reasoning is switched off."""
     recipe, finding = recipe_of(fact), Finding("never", "no")
     if is_claude(session.target.row):
@@ -131,7 +131,7 @@ def off(session: Session, fact: Fact) -> Finding:
     return finding
 
 
-def kinds(session: Session, _fact: Fact) -> Finding:
+def kinds(session: Session, _fact: ProbeFact) -> Finding:
     """Which of the two ways to ask for thinking are accepted."""
     target, finding = session.target, Finding((), "-")
     budget = target.row.budget[0] if target.row.budget else _KNOWN_BUDGET
@@ -155,7 +155,7 @@ def kinds(session: Session, _fact: Fact) -> Finding:
     return finding
 
 
-def exclusive(session: Session, _fact: Fact) -> Finding:
+def exclusive(session: Session, _fact: ProbeFact) -> Finding:
     """Which pairs of settings are refused together."""
     finding = Finding((), "-")
     values = {"thinking": {"type": "enabled"}, "reasoning_effort": (session.target.row.efforts or ("low",))[0]}  # fmt: skip
@@ -172,7 +172,7 @@ def exclusive(session: Session, _fact: Fact) -> Finding:
 # ---- numbers -----------------------------------------------------------------------------------------
 
 
-def least_budget(session: Session, _fact: Fact) -> Finding:
+def least_budget(session: Session, _fact: ProbeFact) -> Finding:
     """The smallest budget that is accepted, near the one in the catalog."""
     least, most = session.target.row.budget or (1, 1)
     above = [least * 2**step for step in range(1, _STEPS) if least * 2**step <= most]
@@ -180,7 +180,7 @@ def least_budget(session: Session, _fact: Fact) -> Finding:
     return _limit(session, [least, *above], [number for number in below if number >= 1])
 
 
-def most_budget(session: Session, _fact: Fact) -> Finding:
+def most_budget(session: Session, _fact: ProbeFact) -> Finding:
     """The largest budget that is accepted, near the one in the catalog."""
     least, most = session.target.row.budget or (1, 1)
     below = [most // 2**step for step in range(1, _STEPS) if most // 2**step >= least]
@@ -222,7 +222,7 @@ def _bound(towards: list[int], beyond: list[int], is_accepted: Callable[[int], b
     return good
 
 
-def most_output(session: Session, _fact: Fact) -> Finding:
+def most_output(session: Session, _fact: ProbeFact) -> Finding:
     """Whether the limit of the catalog is accepted, or else which smaller one."""
     most = session.target.row.max_output or 1
     finding = Finding(None, "none accepted")
@@ -284,13 +284,13 @@ def is_reasoning(session: Session) -> bool:
     return False
 
 
-def reasons(session: Session, fact: Fact) -> Finding:
+def reasons(session: Session, fact: ProbeFact) -> Finding:
     """Whether the model reasons in an answer."""
     value = _reasons(session.accepted(recipe_of(fact)))
     return Finding("on" if value else "none", "yes" if value else "no")
 
 
-def shown(session: Session, fact: Fact) -> Finding:
+def shown(session: Session, fact: ProbeFact) -> Finding:
     """What an answer shows of its reasoning."""
     outcome = session.accepted(recipe_of(fact))
     if _is_readable(outcome):
@@ -298,7 +298,7 @@ def shown(session: Session, fact: Fact) -> Finding:
     return Finding("hidden", "omitted") if _reasons(outcome) else Finding("nothing")
 
 
-def showable(session: Session, fact: Fact) -> Finding:
+def showable(session: Session, fact: ProbeFact) -> Finding:
     """Which settings for what is shown have an effect."""
     finding = Finding((), "-")
     is_on = session.on_choice() is not None
@@ -315,7 +315,7 @@ def showable(session: Session, fact: Fact) -> Finding:
     return finding
 
 
-def whole(session: Session, fact: Fact) -> Finding:
+def whole(session: Session, fact: ProbeFact) -> Finding:
     """Whether the model reasons in an answer that is not streamed."""
     recipe, finding = recipe_of(fact), Finding("refused")
     outcome = finding.note(session, recipe, session.outcome(recipe))
@@ -325,7 +325,7 @@ def whole(session: Session, fact: Fact) -> Finding:
     return finding
 
 
-def place(session: Session, fact: Fact) -> Finding:
+def place(session: Session, fact: ProbeFact) -> Finding:
     """Where an answer has its reasoning."""
     outcome = session.accepted(recipe_of(fact))
     parts = outcome.response.parts if outcome.response else ()
@@ -358,26 +358,26 @@ def _tag(part: Thinking) -> str:
     return match[1] if match else "tags"
 
 
-def inline(session: Session, fact: Fact) -> Finding:
+def inline(session: Session, fact: ProbeFact) -> Finding:
     """Whether the text has reasoning in tags."""
     thoughts = _thoughts(session.accepted(recipe_of(fact)))
     return Finding(any(map(is_inline, thoughts)))
 
 
-def opened(session: Session, fact: Fact) -> Finding:
+def opened(session: Session, fact: ProbeFact) -> Finding:
     """Whether the text starts inside the reasoning, without an opening tag."""
     thoughts = [part for part in _thoughts(session.accepted(recipe_of(fact))) if is_inline(part)]
     marks = ["".join(mark.text for mark in part.origin.markup or ()) for part in thoughts if part.origin]  # fmt: skip
     return Finding(any(not _OPENER.search(text) for text in marks))
 
 
-def grammar(session: Session, fact: Fact) -> Finding:
+def grammar(session: Session, fact: ProbeFact) -> Finding:
     """Which rules of the dialect's grammar a stream breaks."""
     complaints = session.accepted(recipe_of(fact)).complaints
     return Finding(complaints, ", ".join(complaints) or "yes")
 
 
-def counted(session: Session, fact: Fact) -> Finding:
+def counted(session: Session, fact: ProbeFact) -> Finding:
     """Whether the counts of an answer mention its reasoning."""
     response = session.accepted(recipe_of(fact)).response
     if response is None or response.usage.output_tokens is None:
@@ -385,7 +385,7 @@ def counted(session: Session, fact: Fact) -> Finding:
     return Finding("counted" if response.usage.reasoning_tokens else "not counted")
 
 
-def counted_apart(session: Session, fact: Fact) -> Finding:
+def counted_apart(session: Session, fact: ProbeFact) -> Finding:
     """Whether reasoning tokens are reported beside the output tokens, not as part of them."""
     response = session.accepted(recipe_of(fact)).response
     usage = as_dict(response.usage.raw if response else None)
@@ -402,7 +402,7 @@ def counted_apart(session: Session, fact: Fact) -> Finding:
 # ---- loops -------------------------------------------------------------------------------------------
 
 
-def calls(session: Session, fact: Fact) -> Finding:
+def calls(session: Session, fact: ProbeFact) -> Finding:
     """Whether a turn has several calls."""
     response = session.accepted(recipe_of(fact)).response
     count = len(response.tool_calls) if response else 0
@@ -411,7 +411,7 @@ def calls(session: Session, fact: Fact) -> Finding:
     return Finding("several" if count > 1 else "one")
 
 
-def sealed(session: Session, _fact: Fact) -> Finding:
+def sealed(session: Session, _fact: ProbeFact) -> Finding:
     """Whether a turn of a loop has a seal."""
     items, _ = session.turn()
     return Finding(has_seals(items, session.target.dialect))
@@ -420,7 +420,7 @@ def sealed(session: Session, _fact: Fact) -> Finding:
 # ---- errors ------------------------------------------------------------------------------------------
 
 
-def error_shape(session: Session, _fact: Fact) -> Finding:
+def error_shape(session: Session, _fact: ProbeFact) -> Finding:
     """The members of the body of a refusal."""
     for recipe in (Recipe(unknown_member=True), Recipe(unknown_model=True)):
         outcome = session.outcome(recipe)
@@ -429,7 +429,7 @@ def error_shape(session: Session, _fact: Fact) -> Finding:
     raise NotMeasuredError("nothing was refused")
 
 
-def stream_error(session: Session, fact: Fact) -> Finding:
+def stream_error(session: Session, fact: ProbeFact) -> Finding:
     """How a refusal of a streamed request comes: as a status, or as an event of the stream."""
     outcome = session.outcome(recipe_of(fact))
     if outcome.is_accepted:
@@ -437,7 +437,7 @@ def stream_error(session: Session, fact: Fact) -> Finding:
     return Finding("an event" if outcome.is_late else "a status")
 
 
-def retry(session: Session, _fact: Fact) -> Finding:
+def retry(session: Session, _fact: ProbeFact) -> Finding:
     """What failures said about when to try again."""
     if not session.waits:
         raise NotMeasuredError("no failure came")

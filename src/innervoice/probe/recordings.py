@@ -28,7 +28,7 @@ from innervoice.frames.sniff import AnyFraming
 from innervoice.privacy.redactor import Redactor
 from innervoice.privacy.secrets import redacted
 from innervoice.probe.exchanges import Raw, Server
-from innervoice.probe.facts import Fact
+from innervoice.probe.facts import ProbeFact
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
 
@@ -45,7 +45,7 @@ _SHARED = Redactor("share")
 class Recorder:
     """A server whose exchanges are kept."""
 
-    def __init__(self, server: Server, folder: Path, fact: Callable[[], Fact | None]) -> None:
+    def __init__(self, server: Server, folder: Path, fact: Callable[[], ProbeFact | None]) -> None:
         self._server = server
         self._folder = folder
         self._fact = fact

@@ -14,21 +14,21 @@ from typing import Any, Literal, TypeAlias
 from innervoice.canon.target import Target
 from innervoice.probe.columns import Column, catalog_value, column_of
 from innervoice.probe.exchanges import Emulated
-from innervoice.probe.facts import Fact, concerned
+from innervoice.probe.facts import ProbeFact, concerned
 from innervoice.probe.looks import LOOKS, Finding, is_reasoning
 from innervoice.probe.recipes import Recipe
 from innervoice.probe.session import NotMeasuredError, Session, Spending, StoppedError
 
-__all__ = ["Estimate", "Result", "Run", "Status"]
+__all__ = ["Estimate", "ProbeResult", "Run", "Status"]
 
 Status: TypeAlias = Literal["agrees", "differs", "differs in words", "not measured", "settled"]
 
 
 @dataclass(frozen=True)
-class Result:
+class ProbeResult:
     """A fact: as the catalog has it, and as it was measured."""
 
-    fact: Fact
+    fact: ProbeFact
     status: Status
     expected: Finding | None = None
     measured: Finding | None = None
@@ -55,13 +55,13 @@ class _Side:
     findings: dict[str, Finding] = field(default_factory=dict)
     _reasons: bool | None = None
 
-    def lacks(self, fact: Fact) -> str:
+    def lacks(self, fact: ProbeFact) -> str:
         """What a fact needs and this model does not have; empty if nothing."""
         return next(
             (need for need in fact.needs if need in _MEASURED and not _MEASURED[need](self)), ""
         )
 
-    def look(self, fact: Fact) -> Finding:
+    def look(self, fact: ProbeFact) -> Finding:
         """The finding of a fact."""
         finding = LOOKS[fact.look](self.session, fact)
         self.findings[fact.id] = finding
@@ -96,13 +96,13 @@ _MEASURED: dict[str, Callable[[_Side], bool]] = {
     "inline": lambda side: side.value("inline") is not False,
     "loop": lambda side: side.value("loop") != "refused",
 }
-_NO_FACT = Fact(id="", fact="", look="sealed", group="")
+_NO_FACT = ProbeFact(id="", fact="", look="sealed", group="")
 
 
 class Run:
     """The facts of one model, measured at one server."""
 
-    def __init__(self, facts: Iterable[Fact], session: Session) -> None:
+    def __init__(self, facts: Iterable[ProbeFact], session: Session) -> None:
         target = session.target
         self._facts = [fact for fact in facts if concerned(fact, target)]
         self._side = _Side(session)
@@ -112,7 +112,7 @@ class Run:
         self._expected: dict[str, Finding | str] = {}
         self.stopped = ""
         """Why the run ended early."""
-        self.current: Fact | None = None
+        self.current: ProbeFact | None = None
         """The fact that is measured now."""
 
     @property
@@ -128,7 +128,7 @@ class Run:
         priced = spending.output_price is not None
         return Estimate(spending.requests, spending.planned if priced else None)
 
-    def _expect(self, fact: Fact) -> Finding | str:
+    def _expect(self, fact: ProbeFact) -> Finding | str:
         """What the catalog expects, or the need that the model does not have."""
         try:
             lacking = self._catalog.lacks(fact)
@@ -136,7 +136,7 @@ class Run:
         except NotMeasuredError as problem:
             return str(problem)
 
-    def results(self) -> Iterator[Result]:
+    def results(self) -> Iterator[ProbeResult]:
         """The facts one after the other, as they are measured; ends early if the server denies access, or refuses everything."""
         if not self._expected:
             self.estimate()
@@ -161,7 +161,7 @@ class Run:
             return  # perhaps later
         raise StoppedError(f"a plain request is refused: {outcome.status} {outcome.words}"[:300])
 
-    def _result(self, fact: Fact) -> Result | None:
+    def _result(self, fact: ProbeFact) -> ProbeResult | None:
         expected = self._expected[fact.id]
         known = expected if isinstance(expected, Finding) else None
         side = self._side
@@ -169,18 +169,18 @@ class Run:
             if lacking := side.lacks(fact):
                 # A fact that has no meaning on either side is no result.
                 reason = f"settled: {_SETTLED.get(lacking, lacking)}"
-                return Result(fact, "settled", known, reason=reason) if known else None
+                return ProbeResult(fact, "settled", known, reason=reason) if known else None
             measured = side.look(fact)
             result = self._compared(fact, known, measured)
             if result.status == "differs" and not self._is_same_again(fact, measured):
-                return Result(fact, "not measured", known, reason="two measurements differ")
+                return ProbeResult(fact, "not measured", known, reason="two measurements differ")
         except NotMeasuredError as problem:
             if known is None:
                 return None
-            return Result(fact, "not measured", known, reason=str(problem))
+            return ProbeResult(fact, "not measured", known, reason=str(problem))
         return result
 
-    def _is_same_again(self, fact: Fact, measured: Finding) -> bool:
+    def _is_same_again(self, fact: ProbeFact, measured: Finding) -> bool:
         session = self._side.session
         session.attempt += 1
         try:
@@ -188,20 +188,22 @@ class Run:
         finally:
             session.attempt -= 1
 
-    def _compared(self, fact: Fact, expected: Finding | None, measured: Finding) -> Result:
+    def _compared(
+        self, fact: ProbeFact, expected: Finding | None, measured: Finding
+    ) -> ProbeResult:
         column = column_of(fact, measured, self.target)
         if expected is None:
             # The emulator cannot say it; then only a column can.
             if column is None or column.value == catalog_value(column.table, column.name, self.target):  # fmt: skip
-                return Result(fact, "agrees", None, measured)
-            return Result(fact, "differs", None, measured, column=column)
+                return ProbeResult(fact, "agrees", None, measured)
+            return ProbeResult(fact, "differs", None, measured, column=column)
         if expected.value == measured.value:
             other = any(expected.words[key] != words for key, words in measured.words.items() if key in expected.words)  # fmt: skip
-            return Result(fact, "differs in words" if other else "agrees", expected, measured)
+            return ProbeResult(fact, "differs in words" if other else "agrees", expected, measured)
         said = None if column is None else catalog_value(column.table, column.name, self.target)
         if column is not None and column.value == said:
-            return Result(fact, "agrees", expected, measured)
-        return Result(fact, "differs", expected, measured, column=column)
+            return ProbeResult(fact, "agrees", expected, measured)
+        return ProbeResult(fact, "differs", expected, measured, column=column)
 
 
 _SETTLED = {

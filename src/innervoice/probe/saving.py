@@ -13,14 +13,14 @@ from innervoice.canon.target import Target
 from innervoice.catalog.lookup import card_of
 from innervoice.catalog.user_catalog import catalog_file
 from innervoice.errors import UsageError
-from innervoice.probe.run import Result
+from innervoice.probe.run import ProbeResult
 
 __all__ = ["save", "toml_of"]
 
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def toml_of(results: Iterable[Result], target: Target, today: date) -> str:
+def toml_of(results: Iterable[ProbeResult], target: Target, today: date) -> str:
     """The tables for a catalog; empty if nothing differs that a column can say."""
     columns: dict[str, dict[str, Any]] = {}
     for result in results:

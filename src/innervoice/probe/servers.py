@@ -15,7 +15,7 @@ from innervoice.catalog.targets import target_at
 from innervoice.errors import UsageError
 from innervoice.probe.exchanges import Raw
 from innervoice.probe.recipes import Recipe
-from innervoice.probe.run import Result
+from innervoice.probe.run import ProbeResult
 from innervoice.probe.session import NotMeasuredError, Session, StoppedError
 from innervoice.wire.dialects import DIALECTS, dialect_named
 from innervoice.wire.json_access import as_dict, as_list, as_text
@@ -171,7 +171,9 @@ def server_lines(server: OwnServer, model: str) -> list[str]:
     ]
 
 
-def advice_lines(server: OwnServer, target: Target, results: Mapping[str, Result]) -> list[str]:
+def advice_lines(
+    server: OwnServer, target: Target, results: Mapping[str, ProbeResult]
+) -> list[str]:
     """How to use the server: what to start it with, and the lines for the gateway, for Python and for a catalog."""
     name = "local"
     lines = [f"reasoning {_reasoning(results)}"]
@@ -198,12 +200,12 @@ def advice_lines(server: OwnServer, target: Target, results: Mapping[str, Result
     return lines
 
 
-def _value(results: Mapping[str, Result], name: str) -> Any:
+def _value(results: Mapping[str, ProbeResult], name: str) -> Any:
     result = results.get(name)
     return result.measured.value if result and result.measured else None
 
 
-def _reasoning(results: Mapping[str, Result]) -> str:
+def _reasoning(results: Mapping[str, ProbeResult]) -> str:
     places = _value(results, "place")
     if _value(results, "default") == "none" and not places:
         return "none: the model did not reason"
@@ -218,7 +220,7 @@ def _knows_prefix(target: Target) -> bool:
     return card is not None and card.prefix_open
 
 
-def _markup(target: Target, results: Mapping[str, Result]) -> list[str]:
+def _markup(target: Target, results: Mapping[str, ProbeResult]) -> list[str]:
     name = target.model.rpartition("/")[2].lower()
     tags = [place.partition(">")[0].lstrip("<") for place in _value(results, "place") or () if place.startswith("<")]  # fmt: skip
     return [

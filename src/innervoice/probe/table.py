@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from innervoice.catalog.fact_sources import shown_value
-from innervoice.probe.run import Estimate, Result
+from innervoice.probe.run import Estimate, ProbeResult
 from innervoice.show.visible import visible
 
 __all__ = ["as_json", "estimate_line", "summary_lines", "table_lines"]
@@ -32,7 +32,7 @@ def _dollars(amount: Decimal) -> str:
 
 
 def table_lines(
-    results: Sequence[Result], mark: Callable[[str, str], str] = lambda text, _: text
+    results: Sequence[ProbeResult], mark: Callable[[str, str], str] = lambda text, _: text
 ) -> list[str]:
     """The table; `mark` adds colours to a text, by its status."""
     rows = [
@@ -53,11 +53,11 @@ def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True))
 
 
-def _expected(result: Result) -> str:
+def _expected(result: ProbeResult) -> str:
     return _short(result.expected.text if result.expected else "-", _WIDEST["catalog"])
 
 
-def _measured(result: Result) -> str:
+def _measured(result: ProbeResult) -> str:
     if result.measured is None:
         return "-"
     other = " (other words)" if result.status == "differs in words" else ""
@@ -70,14 +70,14 @@ def _short(text: str, longest: int) -> str:
     return text if len(text) <= longest else f"{text[: longest - 3]}..."
 
 
-def _verdict(result: Result) -> str:
+def _verdict(result: ProbeResult) -> str:
     if result.status in ("not measured", "settled"):
         reason = result.reason.removeprefix("settled: ")
         return f"not measured: {_short(reason, _LONGEST_REASON)}"
     return _WORDS.get(result.status, result.status)
 
 
-def summary_lines(results: Sequence[Result], *, saves: bool, records: bool) -> list[str]:
+def summary_lines(results: Sequence[ProbeResult], *, saves: bool, records: bool) -> list[str]:
     """What to do with the differences."""
     differing = [result for result in results if result.status == "differs"]
     missing = [result for result in results if result.status == "not measured"]
@@ -100,7 +100,7 @@ def summary_lines(results: Sequence[Result], *, saves: bool, records: bool) -> l
 def as_json(
     model: str,
     base_url: str,
-    results: Sequence[Result],
+    results: Sequence[ProbeResult],
     *,
     requests: int,
     dollars: Decimal | None,
@@ -117,7 +117,7 @@ def as_json(
     }
 
 
-def _fact(result: Result) -> dict[str, Any]:
+def _fact(result: ProbeResult) -> dict[str, Any]:
     column = result.column
     members = {
         "id": result.fact.id,
