@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from innervoice.answering.writing import exact_answer, exact_stream
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
@@ -16,6 +16,7 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions
+from innervoice.emulator.batches import Answered, Batches
 from innervoice.emulator.call import (
     HEADER,
     EmulatedCall,
@@ -98,13 +99,17 @@ class Emulator:
         """What the model does next, see `script_from`; without a script the emulated model decides."""
         self._log = log
         self._acting_tools = acting_tools
+        self._batches = Batches(self._answer_in_batch)
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request; `path` may carry a query."""
         lowered = {name.lower(): value for name, value in headers.items()}
         route, plain, verb = route_of(path), path.partition("?")[0], method.upper()
         try:
-            if reply := self._without_model(verb, path, body):
+            reply = self._about_batches(verb, path, lowered, body) or self._without_model(
+                verb, path, body
+            )
+            if reply is not None:
                 return reply
             value = bounded(body)
             if count := count_of(plain, value):
@@ -127,6 +132,22 @@ class Emulator:
             return self._answered(self._call(route, as_dict(value), headers, path))
         except Refused as refused:
             return _refusal(route, refused.refusal)
+
+    def _about_batches(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Reply | None:
+        reply = self._batches.reply(method, path, headers, _account(headers, path), body)
+        if reply is None:
+            return None
+        if reply.content is None:
+            return _json(200, reply.value)
+        return Reply(200, "application/octet-stream", iter([reply.content]))
+
+    def _answer_in_batch(
+        self, path: str, headers: Mapping[str, str], body: dict[str, Any]
+    ) -> Answered:
+        reply = self.reply("POST", path, headers, dump_json(body))
+        return Answered(reply.status, load_json(reply.body))
 
     def _without_model(self, method: str, path: str, body: bytes) -> Reply | None:
         """The reply to a request that needs no model; None for others."""

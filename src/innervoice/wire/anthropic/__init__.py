@@ -102,6 +102,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     seals=("signature", "data"),
     code=Code(
+        batches="batch:API",
         reader="read:AnthropicReader",
         answer_writer="answer:AnthropicWriter",
         grammar="grammar:AnthropicGrammar",

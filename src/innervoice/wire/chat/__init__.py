@@ -88,6 +88,7 @@ DIALECT = Dialect(
     thinks_visibly=True,
     seals=("signature", "data", "thought_signature"),
     code=Code(
+        batches="batch:API",
         reader="read:ChatReader",
         answer_writer="answer:ChatWriter",
         grammar="grammar:ChatGrammar",

@@ -83,6 +83,7 @@ DIALECT = Dialect(
     last_mark=b'"finishReason"',
     seals=("thoughtSignature",),
     code=Code(
+        batches="batch:API",
         reader="read:GeminiReader",
         answer_writer="answer:GeminiWriter",
         grammar="grammar:GeminiGrammar",

@@ -109,6 +109,7 @@ DIALECT = Dialect(
     turn_of=_turn_of,
     seals=("id", "encrypted_content"),
     code=Code(
+        batches="batch:API",
         reader="read:ResponsesReader",
         answer_writer="answer:ResponsesWriter",
         grammar="grammar:ResponsesGrammar",
