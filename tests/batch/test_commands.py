@@ -4,8 +4,8 @@ import json
 import signal
 
 import pytest
-from tests.batch.commands import MODELS, WatchedEmulator, batch, rows_in, write_requests
 
+from batch.commands import MODELS, WatchedEmulator, batch, rows_in, write_requests
 from innervoice.emulator.app import EmulatorServer
 
 

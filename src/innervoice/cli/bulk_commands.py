@@ -57,6 +57,7 @@ def _reading_options(function: F) -> F:
         click.option("--keep", multiple=True, metavar="COLUMN", help="Keep only these other columns; 'none' for none. Default: all that are not read."),
         click.option("--parts", is_flag=True, help="Write the column `parts`: all parts in order, with their origin."),
         click.option("--raw", is_flag=True, help="Write the column `raw`: the row as it was."),
+        click.option("--skip-bad-files", is_flag=True, help="Read the rest if a file is damaged, with a row that says so. Default: an error."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
