@@ -233,6 +233,8 @@ def _columns_of(response: Response, answer: RowAnswer) -> SplitText:
 
 
 def _id(value: Any, table: Table, row: int) -> str:
+    if isinstance(value, dict):
+        value = value.get("key")  # Gemini's metadata of an answer
     return table.place(row) if value is None else str(value)
 
 
