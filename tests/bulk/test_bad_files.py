@@ -17,6 +17,9 @@ def shards(folder, ending):
     whole, broken = folder / f"a{ending}", folder / f"b{ending}"
     if ending == ".jsonl.gz":
         whole.write_bytes(gzip.compress(LINES))
+    elif ending == ".jsonl.zst":
+        zstandard = pytest.importorskip("zstandard", reason="needs zstandard: .venv-bulk")
+        whole.write_bytes(zstandard.ZstdCompressor().compress(LINES))
     else:
         arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         table = arrow.Table.from_pylist(ROWS)
@@ -36,7 +39,7 @@ def bulk(*arguments, before=""):
     )
 
 
-@pytest.mark.parametrize("ending", [".jsonl.gz", ".parquet", ".arrow"])
+@pytest.mark.parametrize("ending", [".jsonl.gz", ".jsonl.zst", ".parquet", ".arrow"])
 @pytest.mark.parametrize("processes", [1, 2])
 def test_an_unreadable_shard_is_an_error_unless_it_is_skipped(tmp_path, ending, processes):
     folder = shards(tmp_path / "in", ending)
