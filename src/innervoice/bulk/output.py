@@ -419,7 +419,7 @@ def _not_ours(path: Path, expected: str) -> str:
 
 def join_parts(sources: list[Path], target: Path, ending: str) -> Written:
     """Joins parts under the name of the target, completely or not at all."""
-    if ending.startswith(".jsonl"):
+    if ending.startswith(".jsonl") or len(sources) == 1:
         # Concatenated compressed files are a compressed file.
         return hashed_copy(sources, target)
     return _join_tables(sources, target, ending)
