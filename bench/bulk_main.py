@@ -26,6 +26,8 @@ from bulk_texts import MIX, Maker
 from innervoice import bulk
 from innervoice.bulk.fast_split import TextSplitter
 from innervoice.canon.jsontext import dump_json
+from innervoice.inline.formats import DEFAULT_TAGS, ROWS
+from innervoice.inline.vocabulary import vocabulary
 
 NAIVE = re.compile(r"<think>(.*?)</think>", re.DOTALL)
 ROUNDS = 3
@@ -75,6 +77,26 @@ def by_kind(size: int) -> None:
         print(f"{kind:12}" + "".join(f"{total / seconds:>24,.0f}" for seconds in best.values()))
 
 
+def by_markup() -> None:
+    """The search for the next marker in prose without any, which every text costs; and texts in each markup, split with it and with all."""
+    maker = Maker()
+    prose = maker.prose(1_000_000)
+    everything = tuple(ROWS)
+    print("\nthe search for markers, and splitting texts of 20 kB in each markup, MB a CPU second")
+    print(f"{'markup':16}{'search':>10}{'split':>10}{'split with all':>18}")
+    for name in (*ROWS, "all together"):
+        rows = everything if name == "all together" else (name,)
+        kinds = [ROWS[one] for one in rows]
+        texts = [maker.marked(kinds[number % len(kinds)], 20_000) for number in range(40)]
+        words = vocabulary(DEFAULT_TAGS, rows)
+        ways: list[tuple[Callable[[], object], int]] = [(lambda words=words: words.find(prose, 0), len(prose))]  # fmt: skip
+        for markup in (rows, everything):
+            split = TextSplitter(markup=markup).split
+            ways.append((lambda split=split, texts=texts: [split(text) for text in texts], sum(map(len, texts))))  # fmt: skip
+        speeds = [size / 1e6 / min(cpu(way) for _ in range(ROUNDS * 2)) for way, size in ways]
+        print(f"{name:16}{speeds[0]:>10,.0f}{speeds[1]:>10,.0f}{speeds[2]:>18,.0f}")
+
+
 def end_to_end(folder: Path, megabytes: int, size: int) -> None:
     path = folder / f"rows-{size}.parquet"
     count = megabytes * 1_000_000 // size
@@ -89,6 +111,9 @@ def end_to_end(folder: Path, megabytes: int, size: int) -> None:
         "re": lambda: by_re(path, folder / "re.parquet"),
         "bulk.run": lambda: bulk.run(
             path, folder / "out", bulk.ReadOptions(text=("response",)), overwrite=True
+        ),
+        "bulk.run, to one file": lambda: bulk.run(
+            path, folder / "out.parquet", bulk.ReadOptions(text=("response",)), overwrite=True
         ),
     }
     best = dict.fromkeys(ways, 1e9)
@@ -197,6 +222,7 @@ def main() -> None:
     if options.agree:
         agree(options.agree)
         return
+    by_markup()
     for size in (5_400, 50_000):
         by_kind(size)
     folder = Path(tempfile.mkdtemp(prefix="innervoice-bulk-"))

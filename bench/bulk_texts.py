@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+from innervoice.inline.formats import Format
+
 MIX = {"tagged": 62, "plain": 12, "orphan": 8, "truncated": 5, "mention": 4, "multi": 4, "token": 5}
 """Kinds of rows, in percent."""
 
@@ -76,6 +78,15 @@ class Maker:
                 return f"<think>{thought[:half]}</think>\n{answer}\n<think>{thought[half:]}</think>\n{answer[:200]}"
             case _:
                 return f"<|begin_of_thought|>\n\n{thought}\n\n<|end_of_thought|>\n\n<|begin_of_solution|>\n\n{answer}\n\n<|end_of_solution|>"
+
+    def marked(self, row: Format, size: int) -> str:
+        """A text in one markup."""
+        thought, answer = self.prose(size * 4 // 5), self.prose(size // 5)
+        if row.channel:
+            return f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{answer}"
+        opener = next(iter((*row.opens, *row.heads)), "<think>")
+        closer = next(iter(row.closes), "</think>")
+        return f"{opener}{thought}{closer}\n\n{answer}"
 
     def rows(self, count: int, size: int) -> Iterator[dict[str, str]]:
         """Rows of the mix."""

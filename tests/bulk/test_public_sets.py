@@ -164,6 +164,18 @@ def write_parquet(path, rows):
     pytest.importorskip("pyarrow.parquet").write_table(arrow.Table.from_pylist(rows), path)
 
 
+def write_arrow(path, rows):
+    arrow = pytest.importorskip("pyarrow", reason="needs pyarrow: .venv-bulk")
+    table = arrow.Table.from_pylist(rows)
+    with pytest.importorskip("pyarrow.ipc").new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+
+
+def write_zst(path, rows):
+    zstandard = pytest.importorskip("zstandard", reason="needs zstandard: .venv-bulk")
+    path.write_bytes(zstandard.ZstdCompressor().compress(as_lines(rows).encode()))
+
+
 FORMATS = {
     "rows.json": lambda path, rows: path.write_text(json.dumps(rows)),
     "array.jsonl": lambda path, rows: path.write_text(json.dumps(rows, indent=1)),
@@ -172,8 +184,10 @@ FORMATS = {
         json.dumps({"features": [], "rows": [{"row_idx": n, "row": r} for n, r in enumerate(rows)]})
     ),
     "rows.jsonl.gz": lambda path, rows: path.write_bytes(gzip.compress(as_lines(rows).encode())),
+    "rows.jsonl.zst": write_zst,
     "rows.csv": write_csv,
     "rows.parquet": write_parquet,
+    "rows.arrow": write_arrow,
 }
 FLAT = [
     name for name, one in SETS.items()
@@ -185,7 +199,7 @@ FLAT = [
 @pytest.mark.parametrize("name", SETS)
 def test_every_set_in_every_format(name, format, tmp_path):  # noqa: A002
     """The rows are those of JSON lines. A table of text has no lists, and a file with a schema fills members that are missing."""
-    if name not in FLAT and format in ("rows.csv", "rows.parquet"):
+    if name not in FLAT and format in ("rows.csv", "rows.parquet", "rows.arrow"):
         pytest.skip("only sets of texts")
     path = tmp_path / format
     FORMATS[format](path, SETS[name].rows)

@@ -16,6 +16,7 @@ REQUESTS = {
     "OpenAI": {"custom_id": "a", "method": "POST", "body": {"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Q"}]}},
     "Anthropic": {"custom_id": "a", "params": {"model": "m", "system": [{"type": "text", "text": "Be brief."}], "messages": [{"role": "user", "content": [{"type": "text", "text": "Q"}]}]}},
     "Gemini": {"key": "a", "request": {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": [{"role": "user", "parts": [{"text": "Q"}]}]}},
+    "Gemini without a file": {"metadata": {"key": "a"}, "request": {"systemInstruction": {"parts": [{"text": "Be brief."}]}, "contents": [{"role": "user", "parts": [{"text": "Q"}]}]}},
     "Responses": {"custom_id": "a", "body": {"model": "m", "instructions": "Be brief.", "input": "Q"}},
     "Bedrock": {"recordId": "a", "modelInput": {"system": "Be brief.", "messages": [{"role": "user", "content": "Q"}]}},
 }  # fmt: skip
@@ -235,3 +236,28 @@ def test_a_part_of_a_prompt_is_no_prompt(tmp_path):
 
     assert [] == written
     assert ["a part of the prompt is not text: media"] == rejected
+
+
+def test_answers_of_a_batch_without_a_file_are_joined_by_the_key_in_their_metadata(tmp_path):
+    """Gemini's inlined responses, in an order of their own."""
+    answer = {"candidates": [{"content": {"role": "model", "parts": [{"text": "because", "thought": True}, {"text": "4"}]}, "finishReason": "STOP"}], "modelVersion": "gemini-3.5-flash"}  # fmt: skip
+    asked = [
+        {"request": {"contents": [{"role": "user", "parts": [{"text": f"{key}?"}]}]}, "metadata": {"key": key}}
+        for key in ("a", "b", "c")
+    ]  # fmt: skip
+    answers = tmp_path / "answers.jsonl"
+    lines = [
+        {"error": {"code": 3, "message": "refused"}, "metadata": {"key": "c"}},
+        {"response": answer, "metadata": {"key": "b"}},
+        {"response": answer, "metadata": {"key": "a"}},
+    ]
+    answers.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path, output = file_of(tmp_path, *asked), tmp_path / "train.jsonl"
+    command = ["bulk", "convert", str(answers), "-o", str(output), "--to", "trl", "--requests", path, "-j", "1"]  # fmt: skip
+
+    result = CliRunner().invoke(innervoice, command)
+
+    assert result.exit_code == 0, result.output
+    examples = [json.loads(line) for line in output.read_text().splitlines()]
+    assert [one["messages"][0]["content"] for one in examples] == ["b?", "a?"]
+    assert [one["messages"][1]["reasoning_content"] for one in examples] == ["because"] * 2

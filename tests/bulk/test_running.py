@@ -324,3 +324,26 @@ def test_a_second_run_into_the_same_output_is_refused(source, tmp_path):
     finally:
         assert 0 == process.wait(60)
     assert 900 == bulk.run(source, tmp_path / "out", steps=[STEP], piece_bytes=4_000).manifest["counts"]["rows"]  # fmt: skip
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize("output", ["out.parquet", "out.jsonl", "out"])
+def test_memory_is_bounded_by_bytes_not_by_rows_or_row_groups(tmp_path, output):
+    """40 rows of 5 MB in one row group."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    texts = [f"<think>{number} {'word ' * 800_000}</think>{'answer ' * 140_000}" for number in range(40)]  # fmt: skip
+    table = arrow.table({"id": [str(number) for number in range(40)], "response": texts})
+    path = tmp_path / "large.parquet"
+    parquet.write_table(table, path, row_group_size=40, write_batch_size=1, use_dictionary=False)
+    measured = (
+        "import re, sys; from innervoice.cli import main\n"
+        "try: main()\n"
+        "finally: print('peak', re.search('VmHWM:\\\\s*([0-9]+)', open('/proc/self/status').read())[1], file=sys.stderr)"
+    )
+    command = [sys.executable, "-c", measured, "bulk", "split", path, "-o", tmp_path / output]
+
+    result = subprocess.run([*map(str, command), "-j", "1"], check=False, capture_output=True, text=True, timeout=120)  # fmt: skip
+
+    assert "40 rows: 40 answered" in result.stderr
+    assert int(result.stderr.rsplit("peak ", 1)[1]) < 300_000  # kB

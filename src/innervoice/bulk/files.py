@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import gzip
+import io
 import os
 import re
 import sys
@@ -200,11 +201,43 @@ def _zstd(stream: BinaryIO) -> BinaryIO:
     )
 
 
+class _ZstdFile(io.RawIOBase):
+    """A file of zstd frames that notices where one is cut off, which the reader of `zstandard` does not."""
+
+    def __init__(self, module: Any, stream: BinaryIO) -> None:
+        self._module, self._compressed = module, stream
+        self._frame: Any = None
+        self._rest = b""
+        self._ready = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._rest or self._compressed.read(_CHUNK)
+            self._rest = b""
+            if not data:
+                if self._frame is not None:
+                    raise EOFError("compressed file ended before the end of a frame")
+                return 0
+            self._frame = self._frame or self._module.ZstdDecompressor().decompressobj()
+            self._ready = memoryview(self._frame.decompress(data))
+            if self._frame.eof:
+                self._rest, self._frame = self._frame.unused_data, None
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def close(self) -> None:
+        super().close()
+        self._compressed.close()
+
+
+_CHUNK = 1 << 16
 _ZSTD: dict[str, Callable[[Any, BinaryIO], Any]] = {
     "compression.zstd": lambda module, stream: module.ZstdFile(stream),  # Python 3.14
-    "zstandard": lambda module, stream: module.ZstdDecompressor().stream_reader(
-        stream, read_across_frames=True
-    ),
+    "zstandard": lambda module, stream: io.BufferedReader(_ZstdFile(module, stream), _CHUNK),
     "pyarrow": lambda module, stream: module.CompressedInputStream(stream, "zstd"),
 }
 

@@ -142,6 +142,7 @@ def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
     some = _evenly(files, _PLACES)
     places = [place for file in some for place in _places(file, max(1, _PLACES // len(some)))]
     sample: list[dict[str, Any]] = []
+    room = 0
     for number, piece in enumerate(places, 1):
         wanted = rows * number // len(places) - len(sample)
         objects = [
@@ -150,8 +151,27 @@ def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
             for index in range(len(table.numbers))
             if index not in table.unreadable
         ]
-        sample += [table.row(index) for table, index in _evenly(objects, wanted)]
+        room += _SAMPLE_BYTES // len(places)
+        for table, index in _evenly(objects, wanted):
+            row = table.row(index)
+            room -= _weight(row)
+            sample.append(row)
+            if room <= 0:
+                break
     return sample
+
+
+_SAMPLE_BYTES = 32_000_000
+"""About how many characters a sample has at most: rows may be large."""
+
+
+def _weight(value: Any) -> int:
+    """About how many characters a value has."""
+    if isinstance(value, (str, bytes)):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(_weight, value.values()))
+    return sum(map(_weight, value)) if isinstance(value, (list, tuple)) else 8
 
 
 _PLACES = 16

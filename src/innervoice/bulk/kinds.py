@@ -203,7 +203,9 @@ def _with_context(layout: Layout, sample: list[dict[str, Any]], options: ReadOpt
         prompt=prompt,
         input=column_for(("input", "context"), _is_text) if is_divided else None,
         system=column_for(_SYSTEMS, _is_text) if layout.kind not in ("answers", "traces") else None,
-        id=options.id or column_for(_BATCH_IDS if layout.kind == "answers" else _IDS, _is_id),
+        id=options.id
+        or column_for(_BATCH_IDS if layout.kind == "answers" else _IDS, _is_id)
+        or (column_for(("metadata",), _has_key) if layout.kind == "answers" else None),
         model=options.model_column or column_for(_MODELS, _is_text),
         finish=options.finish or column_for(_FINISHES, _is_finish),
     )
@@ -308,6 +310,11 @@ def _is_prompt(value: Any) -> bool:
 
 def _is_id(value: Any) -> bool:
     return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+def _has_key(value: Any) -> bool:
+    """Whether it is what Gemini has beside each answer of a batch that was sent without a file."""
+    return isinstance(value, dict) and _is_id(value.get("key"))
 
 
 def _is_finish(value: Any) -> bool:

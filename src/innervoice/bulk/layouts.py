@@ -119,3 +119,5 @@ class ReadOptions(Value, frozen=True, kw_only=True):
     """Whether the prompt of an answer in a session is the whole conversation before it; otherwise it is the messages since the previous answer."""
     raw: bool = False
     """Whether the column `raw` is filled."""
+    skip_bad_files: bool = False
+    """Whether a file that cannot be read to its end leaves one row that says so, instead of an error."""

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -418,7 +419,7 @@ def _not_ours(path: Path, expected: str) -> str:
 
 def join_parts(sources: list[Path], target: Path, ending: str) -> Written:
     """Joins parts under the name of the target, completely or not at all."""
-    if ending.startswith(".jsonl"):
+    if ending.startswith(".jsonl") or len(sources) == 1:
         # Concatenated compressed files are a compressed file.
         return hashed_copy(sources, target)
     return _join_tables(sources, target, ending)
@@ -435,8 +436,12 @@ def _join_tables(sources: list[Path], target: Path, ending: str) -> Written:
     with PartFile(target, ending, schema) as file:
         for source in sources:
             opened = _opened(source, ending)
+            # One row group after the other, which have a limited size: a number of rows has none.
             batches: Any = (
-                opened.iter_batches(batch_size=512, use_threads=False)
+                chain.from_iterable(
+                    opened.iter_batches(512, row_groups=[group], use_threads=False)
+                    for group in range(opened.num_row_groups)
+                )
                 if ending == ".parquet"
                 else map(opened.get_batch, range(opened.num_record_batches))
             )

@@ -152,7 +152,7 @@ def _of_lines(piece: Piece, stream: BinaryIO) -> Iterator[Table]:
     if lines:
         yield _of_json_lines(piece.file, lines, numbers, size)
     if damage:
-        yield Table(piece.file.path, [number + 1], {}, {0: damage}, lambda _: "")
+        yield Table.damaged(piece.file.path, number + 1, damage)
 
 
 def _of_json_lines(file: InputFile, lines: list[bytes], numbers: list[int], size: int) -> Table:
@@ -268,17 +268,22 @@ def check_names(names: Sequence[str], path: str) -> None:
 
 
 _MOST_ROWS = 8_192
+_FEW = 8
 
 
 def schema_in(file: InputFile) -> Any:
-    """The Arrow schema of a file; None for JSON."""
-    if file.format == "parquet":
-        with _parquet(file) as opened:
-            return opened.schema_arrow
-    if file.format == "arrow":
+    """The Arrow schema of a file; None for JSON, and for a file that cannot be read, which reading it says."""
+    if file.format not in ("parquet", "arrow"):
+        return None
+    arrow = with_arrow(f"{file.format} ({file.path})")
+    try:
+        if file.format == "parquet":
+            with _parquet(file) as opened:
+                return opened.schema_arrow
         with _arrow(file) as reader:
             return reader.schema
-    return None
+    except (arrow.ArrowException, OSError):
+        return None
 
 
 def table_of_batch(batch: Any, source: str, first: int = 0, size: int = 0) -> Table:
@@ -307,12 +312,8 @@ def _as_text(array: Any) -> Any:
 
 def _damaged(piece: Piece, rows_before: int, error: Exception) -> Table:
     """A row in place of data that could not be read."""
-    return Table(
-        piece.file.path,
-        [rows_before + 1],
-        {},
-        {0: f"the file is damaged from here on: {error}"},
-        lambda _: "",
+    return Table.damaged(
+        piece.file.path, rows_before + 1, f"the file is damaged from here on: {error}"
     )
 
 
@@ -361,12 +362,18 @@ def parquet_tables(piece: Piece, columns: Sequence[str] | None) -> Iterator[Tabl
             facts = [file.metadata.row_group(group) for group in groups]
             count = sum(group.num_rows for group in facts)
             size = sum(group.total_byte_size for group in facts)
-            rows = max(1, min(_MOST_ROWS, TABLE_BYTES * count // max(size, 1)))
             wanted = (
                 None
                 if columns is None
                 else [name for name in file.schema_arrow.names if name in columns]
             )
+            # Values that repeat are stored once, so the size of a group says too little: a few rows are read first.
+            few = file.iter_batches(_FEW, row_groups=groups[:1], columns=wanted, use_threads=False)
+            first_rows = next(iter(few), None)
+            if first_rows is not None:
+                size = max(size, first_rows.nbytes * count // max(first_rows.num_rows, 1))
+            del few, first_rows
+            rows = max(1, min(_MOST_ROWS, TABLE_BYTES * count // max(size, 1)))
             for batch in file.iter_batches(
                 rows, row_groups=groups, columns=wanted, use_threads=False
             ):

@@ -74,15 +74,21 @@ def _places(path: str) -> dict[str, int]:
             except ValueError:
                 value = None
             if isinstance(value, dict):
-                request_id = next(
-                    (value[name] for name in _IDS if value.get(name) is not None), None
-                )
+                request_id = _id_of(value)
                 if request_id is not None:
                     places.setdefault(str(request_id), position)
             position += len(line)
     if not places:
         raise UsageError(f"{path} has no requests: expected lines with {', '.join(_IDS[:3])}")
     return places
+
+
+def _id_of(line: dict[str, Any]) -> Any:
+    """The id of a request; a batch of Gemini without a file has it in `metadata`."""
+    metadata = line.get("metadata")
+    ids = [line.get(name) for name in _IDS]
+    ids.insert(len(_IDS) - 1, metadata.get("key") if isinstance(metadata, dict) else None)
+    return next((one for one in ids if one is not None), None)
 
 
 def _request(path: str, request_id: str) -> dict[str, Any] | None:

@@ -28,6 +28,7 @@ from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
 from innervoice.canon.views import is_blank, is_same
+from innervoice.errors import UsageError
 
 __all__ = ["UNREADABLE", "RowReader", "kept_names", "schema_columns"]
 
@@ -95,6 +96,8 @@ class RowReader:
     def batch(self, table: Table) -> Batch:
         """The rows of a table in the schema, with the columns that are passed on."""
         layout, options = self._layout, self._options
+        if table.damage is not None and not options.skip_bad_files:
+            raise UsageError(f"{table.place(0)}: {table.damage}; --skip-bad-files reads the rest")
         if layout.kind == "rows":
             return self._own_rows(table)
         answers = list(answers_in(table, layout))
@@ -230,6 +233,8 @@ def _columns_of(response: Response, answer: RowAnswer) -> SplitText:
 
 
 def _id(value: Any, table: Table, row: int) -> str:
+    if isinstance(value, dict):
+        value = value.get("key")  # Gemini's metadata of an answer
     return table.place(row) if value is None else str(value)
 
 

@@ -165,7 +165,12 @@ def _plan(
     """Everything that the bytes of the result depend on."""
     return {
         "inputs": [records.fingerprint(file) for file in finding.files],
-        "options": {name: getattr(options, name) for name in options.__struct_fields__},
+        # Without the option about bad files: a run that one of them stopped continues with it.
+        "options": {
+            name: getattr(options, name)
+            for name in options.__struct_fields__
+            if name != "skip_bad_files"
+        },
         "layout": {
             name: getattr(finding.layout, name) for name in finding.layout.__struct_fields__
         },
@@ -264,8 +269,9 @@ def kept_types(finding: Finding) -> dict[str, Any]:
     A column with values of several types, in JSON or in different files, or with objects in JSON, becomes a column of JSON text.
     """
     arrow = with_arrow("a file with a schema")
-    schemas = [schema_in(file) for file in finding.files]
-    if all(schema is not None for schema in schemas):
+    schemas = [schema_in(file) for file in finding.files if file.format in ("parquet", "arrow")]
+    schemas = [schema for schema in schemas if schema is not None]
+    if all(file.format in ("parquet", "arrow") for file in finding.files) and schemas:
         types = {
             new: [schema.field(old).type for schema in schemas if old in schema.names]
             for old, new in finding.passed_on.items()

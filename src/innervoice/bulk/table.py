@@ -56,6 +56,13 @@ class Table(NamedTuple):
     """A row in its original form."""
     size: int = 0
     """About how many bytes of the file it has, for the progress."""
+    damage: str | None = None
+    """Why the file cannot be read from here on; the one row stands for the rest."""
+
+    @classmethod
+    def damaged(cls, source: str, number: int, why: str) -> Table:
+        """A row in place of data that could not be read."""
+        return cls(source, [number], {}, {0: why}, lambda _: "", 0, why)
 
     def column(self, name: str) -> Sequence[Any]:
         """A column; one that the file does not have is empty."""

@@ -7,9 +7,11 @@ import hashlib
 import os
 import shutil
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol, Self, cast
+from typing import Any, NamedTuple, Protocol, Self, cast
 
 from innervoice.bulk.arrow import record_batch_of
 from innervoice.bulk.files import with_arrow
@@ -56,7 +58,7 @@ class PartFile:
     def __init__(self, path: Path, ending: str, schema: Any = None) -> None:
         self._path = path
         self._temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-        self._file = _HashedFile(self._temporary.open("wb"))
+        self._file = _HashedFile(self._temporary, path)
         self._rows = 0
         self.lost: Counter[str] = Counter()
         """Values that no type of their column can hold, by its name."""
@@ -105,7 +107,7 @@ def json_lines(batch: Batch) -> bytes:
 def hashed_copy(sources: list[Path], target: Path) -> Written:
     """Writes files one after the other under a new name, completely or not at all."""
     temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-    file = _HashedFile(temporary.open("wb"))
+    file = _HashedFile(temporary, target)
     try:
         for source in sources:
             with source.open("rb") as part:
@@ -121,8 +123,11 @@ def hashed_copy(sources: list[Path], target: Path) -> Written:
 class _HashedFile:
     """A file that computes the digest of what is written."""
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    def __init__(self, path: Path, target: Path) -> None:
+        """`target` is the name that it will have, and that an error gives."""
+        self._target = target
+        with self._naming():
+            self._stream = path.open("wb")
         self._hash = hashlib.sha256()
         self.size = 0
 
@@ -139,7 +144,8 @@ class _HashedFile:
         if self._stream.closed:
             return view.nbytes  # the file was discarded, and Arrow still wants to end it
         self._hash.update(view)
-        self._stream.write(view)
+        with self._naming():
+            self._stream.write(view)
         self.size += view.nbytes
         return view.nbytes
 
@@ -150,12 +156,22 @@ class _HashedFile:
         self._stream.flush()
 
     def sync(self) -> None:
-        self._stream.flush()
-        os.fsync(self._stream.fileno())
-        self._stream.close()
+        with self._naming():
+            self._stream.flush()
+            os.fsync(self._stream.fileno())
+            self._stream.close()
 
     def close(self) -> None:
-        self._stream.close()
+        with suppress(OSError):  # what could not be written is discarded
+            self._stream.close()
+
+    @contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Names the file in an error, such as that no space is left."""
+        try:
+            yield
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self._target)) from None
 
     def writable(self) -> bool:
         return True
@@ -212,11 +228,9 @@ class _ParquetWriter:
     def __init__(self, file: _HashedFile, schema: Any, lost: Counter[str]) -> None:
         self._lost = lost
         self._arrow = with_arrow("writing Parquet")
-        parquet = import_module("pyarrow.parquet")
+        self._file = file
         self._schema = schema
-        self._writer = parquet.ParquetWriter(
-            self._arrow.PythonFile(file, mode="w"), schema, compression="zstd"
-        )
+        self._writer: Any = None
         self._held: list[Any] = []
         self._size = 0
 
@@ -230,13 +244,37 @@ class _ParquetWriter:
     def _flush(self) -> None:
         if self._held:
             table = self._arrow.Table.from_batches(self._held, self._schema)
+            self._writer = self._writer or parquet_writer(self._file, table)
             self._writer.write_table(table, row_group_size=max(table.num_rows, 1))
             self._held.clear()
             self._size = 0
 
     def close(self) -> None:
         self._flush()
-        self._writer.close()
+        writer = self._writer or parquet_writer(self._file, self._schema.empty_table())
+        writer.close()
+
+
+def parquet_writer(file: Any, first: Any) -> Any:
+    """A writer of Parquet for tables like the first one.
+
+    Long texts hardly repeat: without a dictionary, and in pages of about a megabyte, whoever reads them needs no memory for all at once.
+    """
+    rows = max(first.num_rows, 1)
+    sizes = {name: first.column(name).nbytes // rows for name in first.schema.names}
+    short = [name for name, size in sizes.items() if size < _SHORT]
+    return import_module("pyarrow.parquet").ParquetWriter(
+        with_arrow("writing Parquet").PythonFile(file, mode="w"),
+        first.schema,
+        compression="zstd",
+        use_dictionary=short or False,
+        write_batch_size=max(1, min(1024, _PAGE_BYTES // max(sizes.values(), default=1))),
+    )
+
+
+_SHORT = 256
+"""Bytes of a value, on average, up to which it may repeat."""
+_PAGE_BYTES = 1 << 20
 
 
 class _ArrowWriter:

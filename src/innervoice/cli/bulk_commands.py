@@ -57,6 +57,7 @@ def _reading_options(function: F) -> F:
         click.option("--keep", multiple=True, metavar="COLUMN", help="Keep only these other columns; 'none' for none. Default: all that are not read."),
         click.option("--parts", is_flag=True, help="Write the column `parts`: all parts in order, with their origin."),
         click.option("--raw", is_flag=True, help="Write the column `raw`: the row as it was."),
+        click.option("--skip-bad-files", is_flag=True, help="Read the rest if a file is damaged, with a row that says so. Default: an error."),
     )  # fmt: skip
     for option in reversed(options):
         function = option(function)
@@ -82,7 +83,7 @@ def _output_options(function: F) -> F:
     options = (
         click.option("-o", "--output", required=True, metavar="PATH", help="Folder for part files, or a file: .jsonl[.gz|.zst], .parquet or .arrow."),
         click.option("--format", metavar="NAME", help="Format of the part files in a folder. Default: the format of the input."),
-        click.option("-j", "--processes", type=click.IntRange(min=1), default=_cores, show_default="one per core", help="The number of processes."),
+        _PROCESSES,
         click.option("--overwrite", is_flag=True, help="Replace the result of another run, once the new one is complete."),
     )  # fmt: skip
     for option in reversed(options):
@@ -92,6 +93,9 @@ def _output_options(function: F) -> F:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+_PROCESSES = click.option("-j", "--processes", type=click.IntRange(min=1), default=_cores, show_default="one per core", help="The number of processes.")  # fmt: skip
 
 
 @contextmanager
@@ -422,8 +426,9 @@ Examples:
     help="Steps that analyse the rows.",
 )
 @click.option("--title", help="The title of the page.")
+@_PROCESSES
 @_reading_options
-def report(*, paths: tuple[str, ...], output: str | None, maps: tuple[str, ...], title: str | None, **values: Any) -> None:  # fmt: skip
+def report(*, paths: tuple[str, ...], output: str | None, maps: tuple[str, ...], title: str | None, processes: int, **values: Any) -> None:  # fmt: skip
     """Summarize PATHS: status, notes, markup, lengths, loops, scripts, leaks, secrets, with examples."""
     options = _read_options_of(values)
     with _usage_errors():
@@ -432,7 +437,7 @@ def report(*, paths: tuple[str, ...], output: str | None, maps: tuple[str, ...],
         if output is not None:
             _check_page(Path(output), paths, finding)
         steps = steps_named(name for name in maps if name != "none")
-        tallies = tally(paths, options, steps=steps, finding=finding)
+        tallies = tally(paths, options, steps=steps, finding=finding, processes=processes)
     if output is None:
         click.echo(render_lines(tallies), nl=False)
         return

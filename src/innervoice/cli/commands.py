@@ -30,7 +30,7 @@ class LazyGroup(SuggestingGroup):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "inspect", "lint", "repair", "view",
+        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "batch", "inspect", "lint", "repair", "view",
         "models", "probe", "completion",
     )  # fmt: skip
 

@@ -29,6 +29,7 @@ A suffix of the model name, or the header x-innervoice-emulate, changes how the 
   +inline=think  +unclosed  +stutter    writes it into the text, in tags; omits or repeats the closing tag
   +pieces=3  +silent  +mirror           several blocks; reasons without an answer; sends it in two fields
   +cut=5  +fail=5  +slow=0.05           breaks off or fails after 5 frames; waits 0.05 s between frames
+  +expire=3  +flaky=3                   every third request of a batch expires or fails, the first time
 
 Needs the packages of innervoice[emulator].
 """

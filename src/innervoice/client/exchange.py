@@ -127,6 +127,11 @@ class Exchange:
         """Whether `outgoing` may read files or use the network to get a key."""
         return self._needs_key and self._keyring.may_block(self._destination)
 
+    @property
+    def wire(self) -> Wire:
+        """The encoded request."""
+        return self._wire
+
     def outgoing(self) -> Outgoing:
         """The request to send now."""
         wire, destination = self._wire, self._destination

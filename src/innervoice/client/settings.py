@@ -162,6 +162,15 @@ class Settings:
             on_hidden=lambda: self._refused_to_show.add(provider),
         )
 
+    def destination(self, model: str) -> tuple[Destination, str]:
+        """Where calls for a model go, and the base URL there."""
+        provider, name = self.names(model, {})
+        base_url, is_default_url = self._place(provider, name, {})
+        dialect = None if host_of(provider) else DEFAULT
+        return Destination(
+            target_at(provider, name, dialect, self._scope), is_default_url
+        ), base_url
+
     def _shown(self, given: Any, provider: str, row: ModelRow, mode: str) -> Any:
         """The setting for reasoning, asking for what the model can show of it at no price, unless the caller says what is shown.
 

@@ -182,6 +182,10 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """Seconds between two frames."""
     size: int = 12
     """Characters in a delta."""
+    expire: int = 0
+    """Every so many requests of a batch one expires, the first time that it is sent; 0: none."""
+    flaky: int = 0
+    """Every so many requests of a batch one fails, the first time that it is sent; 0: none."""
     unverified: bool = False
     """The organisation is not allowed to see summaries."""
 
@@ -191,7 +195,7 @@ _SHOWS = {"full": "full", "summarise": "summary", "summary": "summary", "hide": 
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _SECONDS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,6})?")
 _MOST_PIECES = 100
-_NUMBERS = ("pieces", "cut", "fail", "size")
+_NUMBERS = ("pieces", "cut", "fail", "size", "expire", "flaky")
 
 
 def behaviour_of(model: str, header: str | None, prompt: str) -> tuple[str, Behaviour]:

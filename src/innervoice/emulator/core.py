@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from innervoice.answering.writing import exact_answer, exact_stream
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.response import FinishReason, Response
 from innervoice.canon.target import Target
@@ -17,6 +17,7 @@ from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.servers import server_named
 from innervoice.catalog.targets import target_at
 from innervoice.emulator import interactions
+from innervoice.emulator.batches import Answered, Batches
 from innervoice.emulator.call import (
     HEADER,
     Behaviour,
@@ -119,6 +120,7 @@ class Emulator:
         self._acting_tools = acting_tools
         self._deviations = deviations_from(deviations or ())
         self._failures = Failures()
+        self._batches = Batches(self._answer_in_batch)
 
     def reply(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
         """The reply to one request.
@@ -131,7 +133,10 @@ class Emulator:
         lowered = {name.lower(): value for name, value in headers.items()}
         route, plain, verb = route_of(path), path.partition("?")[0], method.upper()
         try:
-            if reply := self._without_model(verb, path, body):
+            reply = self._about_batches(verb, path, lowered, body) or self._without_model(
+                verb, path, body
+            )
+            if reply is not None:
                 return reply
             value = bounded(body)
             if (count := count_of(plain, value)) and self._counts(plain):
@@ -171,6 +176,22 @@ class Emulator:
             return True
         counting = self._deviations.applied(target_at(host.id, "", host.dialect)).host
         return counting is None or counting.counts or not host.counts
+
+    def _about_batches(
+        self, method: str, path: str, headers: dict[str, str], body: bytes
+    ) -> Reply | None:
+        reply = self._batches.reply(method, path, headers, _account(headers, path), body)
+        if reply is None:
+            return None
+        if reply.content is None:
+            return _json(200, reply.value)
+        return Reply(200, "application/octet-stream", iter([reply.content]))
+
+    def _answer_in_batch(
+        self, path: str, headers: Mapping[str, str], body: dict[str, Any]
+    ) -> Answered:
+        reply = self.reply("POST", path, headers, dump_json(body))
+        return Answered(reply.status, load_json(reply.body))
 
     def _without_model(self, method: str, path: str, body: bytes) -> Reply | None:
         """The reply to a request that needs no model; None for others."""

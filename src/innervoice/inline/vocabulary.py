@@ -10,12 +10,21 @@ from typing import Literal, TypeAlias
 
 from innervoice.errors import UsageError
 from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format, Kind
-from innervoice.inline.pattern import Pattern, marker, tag
+from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG, Pattern, marker, tag
 
 __all__ = ["INLINE", "Role", "Token", "Vocabulary", "vocabulary"]
 
 INLINE = (None, "on", "off", "all")
 """The values of `inline=`: whether, and for which tag names, a text is searched."""
+
+_WINDOW = 4096
+_MOST_OF_A_MARKER = 2 * LONGEST_MARKER + 2 * LONGEST_TAG
+"""A marker that begins before the end of a window ends within this distance."""
+_LITERAL = re.compile(r"(?:\\[^\w]|[^\\\[\](){}?*+|.^$])+(?![?*+{])")
+"""The beginning of an expression that stands for itself."""
+_COMMON = 8
+"""Beginnings that have this many characters in common are searched for at once."""
+_COUNTS = ("?", "*", "+", "{")
 
 Role: TypeAlias = Literal["open", "close", "wrapper", "header", "end", "stop"]
 
@@ -57,6 +66,10 @@ class Vocabulary:
     """Finds a `<` that may begin a marker; None if some markers begin with another character."""
     own_tags: re.Pattern[str]
     own_rows: frozenset[str]
+    angled: re.Pattern[str]
+    """Finds the next marker that begins with "<"."""
+    others: tuple[tuple[str, re.Pattern[str]], ...]
+    """The other markers: what they begin with, and what matches them there."""
 
     def find(self, text: str, position: int) -> re.Match[str] | None:
         """The next marker from this position on."""
@@ -65,7 +78,30 @@ class Vocabulary:
             position = text.find("<", position)
             if position < 0:
                 return None
-        return self.search.search(text, position)
+            return self.search.search(text, position)
+        return self._find_other(text, position)
+
+    def _find_other(self, text: str, position: int) -> re.Match[str] | None:
+        """The same where markers begin with several characters: each beginning is searched for as a string, which is many times as fast as
+        one expression for all. In windows that grow, so that many markers of one kind do not repeat the search for a distant other."""
+        window, size = _WINDOW, len(text)
+        while True:
+            limit = min(position + window, size)
+            found = self.angled.search(text, position, limit + _MOST_OF_A_MARKER)
+            if found is not None and found.start() >= limit:
+                found = None
+            edge = limit if found is None else found.start()
+            for beginning, pattern in self.others:
+                start = text.find(beginning, position, edge + len(beginning) - 1)
+                while start >= 0:
+                    match = pattern.match(text, start)
+                    if match is not None:
+                        found, edge = match, start
+                        break
+                    start = text.find(beginning, start + 1, edge + len(beginning) - 1)
+            if found is not None or limit == size:
+                return found
+            position, window = limit, window * 2
 
     def writes(self, name: str, row: Format | None) -> bool:
         """Whether the model's card says that it writes tags of this name, or of this row."""
@@ -102,24 +138,101 @@ def vocabulary(
         suspect=_suspect([pattern for pattern, _ in patterns]),
         own_tags=re.compile("|".join(own_tags) or r"(?!)", re.IGNORECASE),
         own_rows=frozenset(own),
+        angled=re.compile(_either(_beginning_with(full, "<")) or r"(?!)"),
+        others=_others(full),
     )
+
+
+def _beginning_with(named: dict[str, str], beginning: str) -> dict[str, str]:
+    return {
+        name: pattern
+        for name, pattern in named.items()
+        if pattern.removeprefix("(?i:").startswith(beginning)
+    }
+
+
+def _others(named: dict[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The markers that do not begin with "<", by what they begin with; those that may begin at one place are together."""
+    angled = _beginning_with(named, "<")
+    groups: dict[str, list[str]] = {}
+    for name, pattern in named.items():
+        if name in angled:
+            continue
+        literal = _LITERAL.match(pattern)
+        assert literal is not None, pattern
+        beginning = re.sub(r"\\(.)", r"\1", literal[0], flags=re.DOTALL)
+        for other in groups:
+            common = _common(beginning, other)
+            if len(common) >= min(len(beginning), len(other), _COMMON):
+                groups[common] = groups.pop(other)
+                beginning = common
+                break
+        groups.setdefault(beginning, []).append(f"(?P<{name}>{pattern})")
+    return tuple((beginning, re.compile("|".join(some))) for beginning, some in groups.items())
+
+
+def _common(one: str, other: str) -> str:
+    """What two texts begin with."""
+    size = 0
+    for first, second in zip(one, other, strict=False):
+        if first != second:
+            break
+        size += 1
+    return one[:size]
 
 
 def _either(named: dict[str, str]) -> str:
     """One expression for all of these, each in a group of its name.
 
-    The first character, which is literal in every marker, comes before its markers: only then does the search skip to the next
-    place where one can begin, instead of trying each of them everywhere.
+    The first characters, which are literal in every marker, come before their markers: only then does the search skip to the next
+    place where one can begin, and try those that can.
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, str]] = {}
+    tags = {}
     for name, pattern in named.items():
-        # In a tag, the first character is inside a group for the letter case, which "<" does not have.
-        flags = "(?i:" if pattern.startswith("(?i:<") else ""
-        literal = pattern.removeprefix(flags)
-        size = 2 if literal[0] == "\\" else 1
-        rest = f"(?P<{name}>{flags}{literal[size:]})"
-        groups.setdefault(literal[:size], []).append(rest)
-    return "|".join(f"{first}(?:{'|'.join(rests)})" for first, rests in groups.items())
+        if pattern.startswith("(?i:<"):
+            # The first character of a tag is inside a group for the letter case, which "<" does not have.
+            tags[name] = f"(?P<{name}>(?i:{pattern.removeprefix('(?i:<')})"
+            continue
+        first, rest = _first(pattern)
+        groups.setdefault(first, {})[name] = rest
+    if tags:
+        groups.setdefault("<", {})
+    pieces = []
+    for first, members in groups.items():
+        rests = _rests(members, _DEPTH)
+        if first == "<" and tags:
+            rests += tags.values()  # a marker counts before a tag
+        pieces.append(f"{first}(?:{'|'.join(rests)})")
+    return "|".join(pieces)
+
+
+_DEPTH = 2
+"""How many characters after the first one are looked at together; markers have three or more."""
+
+
+def _rests(named: dict[str, str], depth: int) -> list[str]:
+    """The alternatives for what follows a character, by their own first characters."""
+    groups: dict[str, dict[str, str]] = {}
+    for name, pattern in named.items():
+        first, rest = _first(pattern)
+        groups.setdefault(first, {})[name] = rest
+    pieces: list[str] = []
+    for first, members in groups.items():
+        if not first or len(members) == 1 or depth == 1:
+            pieces += [f"{first}(?P<{name}>{rest})" for name, rest in members.items()]
+        else:
+            pieces.append(f"{first}(?:{'|'.join(_rests(members, depth - 1))})")
+    return pieces
+
+
+def _first(pattern: str) -> tuple[str, str]:
+    """The first character of an expression that stands for itself, escaped as it is, and the rest; an empty text if there is none."""
+    size = 2 if pattern[:1] == "\\" else 1
+    is_literal = (
+        bool(_LITERAL.fullmatch(pattern[:size])) and pattern[size : size + 1] not in _COUNTS
+    )
+    return (pattern[:size], pattern[size:]) if is_literal else ("", pattern)
 
 
 def _suspect(patterns: list[Pattern]) -> re.Pattern[str] | None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from innervoice.canon.rows import ModelRow
     from innervoice.canon.target import Target
     from innervoice.wire.answer import AnswerWriter
+    from innervoice.wire.batches import BatchApi
     from innervoice.wire.grammar import Grammar
     from innervoice.wire.media import MediaModule
     from innervoice.wire.protocol import Reader
@@ -95,6 +96,8 @@ class Code(Value, frozen=True, kw_only=True):
     """None: nothing is refused because the model does not reason."""
     error_headers: str | None = None
     """None: refusals have no headers of their own."""
+    batches: str | None = None
+    """None: its home has no batch API."""
 
 
 class Dialect(Value, frozen=True, kw_only=True):
@@ -358,6 +361,14 @@ class Dialect(Value, frozen=True, kw_only=True):
             return None
         stored: StoredAnswers = _resolved(self.package, self.code.stored_answers)
         return stored
+
+    @property
+    def batches(self) -> BatchApi | None:
+        """The batch API of its home; None if it has none."""
+        if self.code.batches is None:
+            return None
+        batches: BatchApi = _resolved(self.package, self.code.batches)
+        return batches
 
     @property
     def replay(self) -> Replay:

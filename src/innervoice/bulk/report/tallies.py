@@ -8,13 +8,17 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from innervoice.bulk.files import STANDARD_INPUT
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.layouts import ReadOptions
-from innervoice.bulk.running import read
+from innervoice.bulk.reading import pieces_of, tables_of
+from innervoice.bulk.rows import RowReader
+from innervoice.bulk.running import Progress, Reports, in_processes
 from innervoice.bulk.schema import Batch, Step, rows_in
+from innervoice.bulk.table import Piece
 from innervoice.privacy.secrets import redacted
 from innervoice.show.visible import visible
 
@@ -251,24 +255,55 @@ def _excerpt(text: str | None) -> str:
 # ---- Files -> tallies: rows of any layout are read and split, rows that were already split are counted as they are.
 
 
+class _TallyJob(NamedTuple):
+    """What every process does with a piece."""
+
+    finding: Finding
+    options: ReadOptions
+    steps: tuple[Step, ...]
+
+
 def tally(
     paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
     options: ReadOptions | None = None,
     *,
     steps: Sequence[Step] = (),
     finding: Finding | None = None,
-    progress: Callable[[int], None] | None = None,
+    processes: int = 1,
+    progress: Progress | None = None,
 ) -> Tallies:
     """The tallies of files; the columns of steps are counted as well, and added where they are missing."""
     options = options or ReadOptions()
     finding = finding or find(paths, options)
+    if any(file.path == STANDARD_INPUT for file in finding.files):
+        processes = 1  # another process has another one
     present = set(finding.passed_on.values())
-    wanted = [step for step in steps if not present >= step.adds.keys()]
+    wanted = tuple(step for step in steps if not present >= step.adds.keys())
+    job = _TallyJob(finding, options, wanted)
+    pieces = enumerate(pieces_of(finding.files))
+    progress = progress or Progress(finding.size)
     tallies = Tallies()
-    for batch in read(paths, options, finding=finding):
-        for step in wanted:
-            batch = step.run(batch)  # noqa: PLW2901 - each step gets what the one before it gave
-        tallies.add(batch)
-        if progress is not None:
-            progress(tallies.rows)
+    waiting: dict[int, Tallies] = {}
+    taken = 0
+    for number, tallied in in_processes(_tally_piece, job, pieces, processes, progress):
+        waiting[number] = tallied
+        # In the order of the rows: the first examples are those of the report.
+        while taken in waiting:
+            tallies.take(waiting.pop(taken))
+            taken += 1
     return tallies
+
+
+def _tally_piece(
+    job: _TallyJob, number: int, piece: Piece, reports: Reports
+) -> tuple[int, Tallies]:
+    reader = RowReader(job.finding.layout, job.options, job.finding.detected)
+    tallies = Tallies()
+    for table in tables_of(piece):
+        batch = reader.batch(table)
+        for step in job.steps:
+            batch = step.run(batch)
+        tallies.add(batch)
+        reports.add(len(table.numbers), table.size)
+    reports.finish(piece)
+    return number, tallies

@@ -104,6 +104,7 @@ DIALECT = Dialect(
     reasoning_blocks=("thinking", "redacted_thinking"),
     is_local=True,
     code=Code(
+        batches="batch:API",
         reader="read:AnthropicReader",
         answer_writer="answer:AnthropicWriter",
         grammar="grammar:AnthropicGrammar",

@@ -98,6 +98,7 @@ DIALECT = Dialect(
     limit_names=("max_tokens", "max_completion_tokens"),
     is_local=True,
     code=Code(
+        batches="batch:API",
         reader="read:ChatReader",
         answer_writer="answer:ChatWriter",
         grammar="grammar:ChatGrammar",

@@ -84,6 +84,7 @@ DIALECT = Dialect(
     seals=("thoughtSignature",),
     reasoning_keys=("thought",),
     code=Code(
+        batches="batch:API",
         reader="read:GeminiReader",
         answer_writer="answer:GeminiWriter",
         grammar="grammar:GeminiGrammar",

@@ -111,6 +111,7 @@ DIALECT = Dialect(
     reasoning_blocks=("reasoning",),
     is_local=True,
     code=Code(
+        batches="batch:API",
         reader="read:ResponsesReader",
         answer_writer="answer:ResponsesWriter",
         grammar="grammar:ResponsesGrammar",
