@@ -57,7 +57,7 @@ def session(file: Path, steps: int, question: str, folder: str = "shop") -> None
             + "\n"
         )
 
-    with file.open("w") as stream:
+    with file.open("w", encoding="utf-8") as stream:
         stream.write(line("user", {"role": "user", "content": f"{question} {text(30)}"}))
         for step in range(steps):
             answer = {
@@ -116,7 +116,7 @@ class Viewer:
 
     @property
     def megabytes(self) -> float:
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        status = Path(f"/proc/{self._process.pid}/status").read_text("utf-8")
         found = re.search(r"VmHWM:\s+(\d+)", status)
         return int(found[1]) / 1024 if found else float("nan")
 
