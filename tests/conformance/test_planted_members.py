@@ -112,6 +112,9 @@ def test_a_body_without_planted_members_goes_home_as_it_came(dialect):
 def test_at_home_a_planted_member_is_where_it_was(row):
     wire = encoded(row, row.dialect)
 
+    if row.member == "async":  # the model has no tools whose results come later
+        assert is_named(row, wire)
+        return
     assert row.value == at(wire.body, (*row.place, row.member))
 
 

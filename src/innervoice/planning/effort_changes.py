@@ -41,7 +41,8 @@ def is_carried(message: Message, target: Target) -> bool:
     if origin is None or origin.dialect != target.dialect:
         return False
     # Where it is an item, only the newest models have it.
-    return target.row.effort_updates or not any(map(_is_item, message.parts))
+    may_read = target.row.effort_updates or target.row.guess
+    return may_read or not any(map(_is_item, message.parts))
 
 
 def _changed_effort(message: Message) -> Effort | None:

@@ -105,8 +105,8 @@ class _Encoding:
         if self._request.tools:
             fitted.change_tools(self._tool)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
-        if _ASYNC in dialect.tool_members and not self._row.async_tools:
-            body[dialect.history] = [without(item, _ASYNC) for item in body[dialect.history]]
+        if _ASYNC in dialect.tool_members and self._lacks_async:
+            self._leave_out_async(body)
         fields = fitted.reasoning_members
         if fields and dialect.wraps_reasoning:
             fields = {dialect.wraps_reasoning: fields}
@@ -156,6 +156,19 @@ class _Encoding:
             if value is not None and name not in sent and not invented:
                 self._fitted.notebook.add("extra_dropped", f"response_format.{name}")
 
+    @property
+    def _lacks_async(self) -> bool:
+        """Whether the model is known to have no tools whose results come later."""
+        return not (self._row.async_tools or self._row.guess)
+
+    def _leave_out_async(self, body: dict[str, Any]) -> None:
+        """Leaves the flag of calls whose results come later out of a body whose model has none."""
+        items = body[self._dialect.history]
+        marked = sum(_ASYNC in item for item in items)
+        if marked:
+            body[self._dialect.history] = [without(item, _ASYNC) for item in items]
+            self._fitted.notebook.add("extra_dropped", _ASYNC, count=marked)
+
     def _check_compactions(self) -> None:
         """Raises an error for a history that cannot be sent without what stands for its beginning."""
         for decision in self._plan.decisions:
@@ -192,7 +205,7 @@ class _Encoding:
         extra = self._request.extra
         is_own = isinstance(extra, ReceivedMembers) and extra.dialect == self._dialect.name
         dropped = dropped_members(tool, self._dialect, is_own=is_own)
-        if _ASYNC in tool.members and not self._row.async_tools and _ASYNC not in dropped:
+        if _ASYNC in tool.members and self._lacks_async and _ASYNC not in dropped:
             dropped = [*dropped, _ASYNC]
         for name in dropped:
             self._fitted.notebook.add("tool_member_dropped", name)

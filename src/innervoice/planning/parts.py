@@ -265,7 +265,8 @@ class ContentRules:
     def _has_item(self, part: Opaque) -> bool:
         """Whether the model has an item that its dialect has."""
         is_update = isinstance(part.value, dict) and part.value.get("type") == ITEM
-        return self._target.row.effort_updates or not is_update
+        row = self._target.row
+        return row.effort_updates or row.guess or not is_update
 
     def abroad(self, place: Place, part: Part) -> Part:
         """A part without the block of another dialect, and with its cache mark if the target has such marks."""

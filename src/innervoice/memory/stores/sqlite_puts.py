@@ -79,7 +79,9 @@ class PutsOnLoop:
         return future
 
     def close(self) -> None:
-        """Closes the connection."""
+        """Writes what waits, and closes the connection."""
+        if self._waiting:
+            self._write()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
