@@ -19,20 +19,41 @@ ASKED = [
 ]
 
 
-def test_commands(tmp_path, monkeypatch):
+FIRST, CHOOSING = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+def run_block(block):
     runner = pytest.importorskip("click.testing").CliRunner()
     from innervoice.cli.commands import innervoice
 
-    monkeypatch.chdir(tmp_path)
-    Path("batch_output.jsonl").write_text("".join(json.dumps(line) + "\n" for line in BATCH))
-    Path("batch_input.jsonl").write_text("".join(json.dumps(line) + "\n" for line in ASKED))
-    (block,) = re.findall(r"^```sh\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
     for line in block.splitlines():
         program, *arguments = shlex.split(line, comments=True)
         result = runner.invoke(
             innervoice, [*arguments, *(["-j", "1"] if "report" not in arguments else [])]
         )
         assert ("innervoice", 0) == (program, result.exit_code), result.output
+
+
+@pytest.mark.skipif(importlib.util.find_spec("rensa") is None, reason="rensa is in .venv-bulk")
+def test_commands_that_choose_among_rows(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    task = "How many of the first thirty whole numbers can be divided by two or by three?"
+    rows = [{"prompt": task, "response": f"<think>{n}</think>#### {n}", "solution": 20} for n in (19, 20)]  # fmt: skip
+    for name in ("samples.jsonl", "rows.jsonl"):
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("gsm8k.jsonl").write_text(json.dumps({"question": task}) + "\n")
+    run_block(CHOOSING)
+
+    written = {path: Path(path).read_text().splitlines() for path in ("best.jsonl", "new.jsonl", "clean.jsonl")}  # fmt: skip
+    assert {"best.jsonl": 1, "new.jsonl": 1, "clean.jsonl": 0} == {path: len(rows) for path, rows in written.items()}  # fmt: skip
+    assert "20" == json.loads(written["best.jsonl"][0])["sample_answer"]
+
+
+def test_commands(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("batch_output.jsonl").write_text("".join(json.dumps(line) + "\n" for line in BATCH))
+    Path("batch_input.jsonl").write_text("".join(json.dumps(line) + "\n" for line in ASKED))
+    run_block(FIRST)
 
     examples = [json.loads(line) for line in Path("train.jsonl").read_text().splitlines()]
     assert ["two", ""] == [example["completion"][0]["reasoning_content"] for example in examples]

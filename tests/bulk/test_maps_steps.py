@@ -1,6 +1,8 @@
 """What holds for every step: it drops no row, adds its columns and no others, changes nothing, and does not depend on the size of batches."""
 
 import copy
+import importlib.util
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -15,15 +17,24 @@ from innervoice.bulk.stats import Price, cost
 from innervoice.errors import UsageError
 
 # The public prices are another package.
-STEPS = {name: make() for name, make in MAPS.items() if name not in ("to", "cost")}
+STEPS = {
+    name: make()
+    for name, make in MAPS.items()
+    if name not in ("to", "cost", "contamination", "duplicates")
+}
 STEPS["to"] = MAPS["to"]("trl", "qwen3")
 STEPS["to verl"] = MAPS["to"]("verl")
 STEPS["cost"] = cost(Price(1.0, 2.0))
+STEPS["contamination"] = MAPS["contamination"](str(Path(__file__).with_name("tasks.jsonl")))
+if importlib.util.find_spec("rensa"):
+    STEPS["duplicates"] = MAPS["duplicates"]()
+EACH = [name for name, step in STEPS.items() if not step.survey]
+"""The steps that look at one row after the other."""
 STEPS["redact"] = secrets(redact=True)
 
 
 def test_every_step_is_tested():
-    assert MAPS.keys() <= STEPS.keys()
+    assert MAPS.keys() <= STEPS.keys() | {"duplicates"}
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -41,7 +52,7 @@ def test_a_step_adds_its_columns_and_changes_nothing(name, batch):
     assert all(batch[other] == after[other] for other in batch if other not in changed)
 
 
-@pytest.mark.parametrize("name", STEPS)
+@pytest.mark.parametrize("name", EACH)
 @settings(max_examples=8, deadline=None)
 @given(rows(min_size=1), st.integers(1, 4))
 def test_a_step_does_not_depend_on_the_size_of_batches(name, batch, size):

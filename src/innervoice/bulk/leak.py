@@ -13,7 +13,7 @@ from typing import Any
 from innervoice.bulk.loops import words_of
 from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
 
-__all__ = ["copied_share", "final_answer", "leak"]
+__all__ = ["copied_share", "final_answer", "leak", "prompt_text"]
 
 _ADDS = {
     "final_answer": Column("string", "The final answer as it stands in the answer, or else in the reasoning; null if none is marked."),
@@ -55,7 +55,7 @@ def _run(batch: Batch, *, reference: str | None, shortest: int) -> Batch:
             for final, answer, thought in zip(finals, answers, thoughts, strict=True)
         ],
         "answer_in_prompt": [
-            final is not None and len(final) >= shortest and _is_in(final, _prompt_text(prompt))
+            final is not None and len(final) >= shortest and _is_in(final, prompt_text(prompt))
             for final, prompt in zip(finals, prompts, strict=True)
         ],
         "copied_share": [
@@ -113,7 +113,8 @@ def _is_word(character: str) -> bool:
     return character.isascii() and character.isalnum()
 
 
-def _prompt_text(prompt: list[dict[str, Any]] | None) -> str:
+def prompt_text(prompt: list[dict[str, Any]] | None) -> str:
+    """What a prompt asks: the texts of its messages, without earlier answers."""
     return "\n".join(
         message["content"] or "" for message in prompt or () if message["role"] != "assistant"
     )

@@ -12,6 +12,9 @@ from innervoice.bulk.history_rules import keep_last, strip, unroll
 from innervoice.bulk.leak import leak
 from innervoice.bulk.loops import loops
 from innervoice.bulk.running import split_batch
+from innervoice.bulk.sampling.best_of import best_of
+from innervoice.bulk.sampling.contamination import contamination
+from innervoice.bulk.sampling.duplicates import duplicates
 from innervoice.bulk.schema import COLUMNS, Step
 from innervoice.bulk.secrets import secrets
 from innervoice.bulk.stats import cost, language, stats
@@ -69,10 +72,13 @@ MAPS: dict[str, Callable[..., Step]] = {
     "leak": leak,
     "secrets": secrets,
     "cost": cost,
+    "best_of": best_of,
+    "duplicates": duplicates,
+    "contamination": contamination,
 }
-"""The functions that create the steps, in the order in which they are listed; all but `to` need no argument."""
+"""The functions that create the steps, in the order in which they are listed; all but `to` and `contamination` need no argument."""
 
-_ALONE = tuple(name for name in MAPS if name not in ("split", "to"))
+_ALONE = tuple(name for name in MAPS if name not in ("split", "to", "contamination"))
 
 
 def step_names() -> list[str]:
@@ -95,7 +101,7 @@ def steps_for(expression: Filter, present: Iterable[Step] = ()) -> list[Step]:
     added = {column for step in present for column in step.adds}
     wanted = [name for name in expression.names if name not in added and name not in COLUMNS]
     steps = []
-    for name in ("stats", "loops", "language", "leak", "secrets", "cost"):
+    for name in ("stats", "loops", "language", "leak", "secrets", "cost", "best_of", "duplicates"):
         step = MAPS[name]()
         if any(column in step.adds for column in wanted):
             steps.append(step)

@@ -14,8 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing.connection import wait as wait_for
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, NamedTuple, TextIO
 
 from innervoice.bulk import manifest as records
@@ -27,6 +29,7 @@ from innervoice.bulk.manifest import Counts
 from innervoice.bulk.output import Output, check_apart, unlock
 from innervoice.bulk.reading import PIECE_BYTES, pieces_of, schema_in, tables_of
 from innervoice.bulk.rows import RowReader, schema_columns
+from innervoice.bulk.sampling.surveys import Surveyed, judge, look_at
 from innervoice.bulk.schema import COLUMNS, Batch, Column, Step
 from innervoice.bulk.table import Piece
 from innervoice.bulk.writing import PartFile, json_lines
@@ -68,6 +71,8 @@ class Job(NamedTuple):
     output: Output
     schema: Any = None
     """The Arrow schema of the files, where they have one."""
+    surveyed: Surveyed | None = None
+    """The columns of steps that looked at all rows first."""
 
 
 class Result(NamedTuple):
@@ -125,18 +130,61 @@ def run(
         return Result(complete, place.manifest, len(complete["parts"]))
     job = Job(finding, options, tuple(steps), divide, form, place)
     job = job._replace(schema=_schema(job) if place.has_schema else None)
-    progress = progress or Progress(finding.size)
     parts: dict[int, dict[str, Any]] = {}
-    work = _missing(pieces_of(finding.files, piece_bytes), place, parts, progress)
-    reports: Iterator[dict[str, Any]] = in_processes(run_piece, job, work, processes, progress)
     try:
-        for part in reports:
-            parts[part["number"]] = part
+        with _surveyed(job, piece_bytes, processes) as job:
+            progress = progress or Progress(finding.size)
+            work = _missing(pieces_of(finding.files, piece_bytes), place, parts, progress)
+            for part in in_processes(run_piece, job, work, processes, progress):
+                parts[part["number"]] = part
         reused = sum(part.pop("reused", False) for part in parts.values())
         _complete(place, {"plan": digest, **plan}, [parts[number] for number in sorted(parts)])
     finally:
         unlock(place.folder)
     return Result(records.load(place.manifest), place.manifest, reused)
+
+
+@contextmanager
+def _surveyed(job: Job, piece_bytes: int, processes: int) -> Iterator[Job]:
+    """The job with the columns of steps that look at all rows first; they wait in a folder until it is done."""
+    steps = [step for step in job.steps if step.survey]
+    if not steps:
+        yield job
+        return
+    if any(file.path == STANDARD_INPUT for file in job.finding.files):
+        raise UsageError(
+            f"the step {steps[0].name!r} reads all rows twice, and standard input can be read only once; write it to a file"
+        )
+    pieces = enumerate(pieces_of(job.finding.files, piece_bytes))
+    progress = Progress(job.finding.size)
+    with TemporaryDirectory(prefix="innervoice-") as folder:
+        noticed = in_processes(survey_piece, job, pieces, processes, progress)
+        yield job._replace(surveyed=judge(steps, noticed, folder))
+
+
+def survey_piece(
+    job: Job, number: int, piece: Piece, reports: Reports
+) -> tuple[int, list[list[Any]]]:
+    """Reads a piece; returns what the steps that look at all rows notice about it."""
+    surveys = [step.survey for step in job.steps if step.survey]
+    noticed = look_at(_batches(job, piece, reports), surveys)
+    reports.finish(piece)
+    return number, noticed
+
+
+def _batches(job: Job, piece: Piece, reports: Reports) -> Iterator[Batch]:
+    reader = RowReader(job.finding.layout, job.options, job.finding.detected)
+    for table in tables_of(piece, _needed(job)):
+        yield reader.batch(table)
+        reports.add(len(table.numbers), table.size)
+
+
+def _needed(job: Job) -> list[str] | None:
+    """The columns of the files that are read; None for all."""
+    layout = job.finding.layout
+    if job.options.raw or layout.kind in ("answers", "sessions"):
+        return None
+    return [*layout.read, *job.finding.passed_on]
 
 
 def _versions(paths: Iterable[str | os.PathLike[str]]) -> list[dict[str, Any]]:
@@ -210,16 +258,16 @@ def _missing(
 def run_piece(job: Job, number: int, piece: Piece, reports: Reports) -> dict[str, Any]:
     """Reads a piece and writes its part; returns the files and the counts."""
     reader = RowReader(job.finding.layout, job.options, job.finding.detected)
-    needed = None if job.options.raw else [*job.finding.layout.read, *job.finding.passed_on]
-    if job.finding.layout.kind in ("answers", "sessions"):
-        needed = None
+    found = job.surveyed.of_piece(number) if job.surveyed else None
     counts = Counts()
     files: dict[str, PartFile] = {"": _open(job, "", number)}
     try:
-        for table in tables_of(piece, needed):
+        for table in tables_of(piece, _needed(job)):
             batch = reader.batch(table)
+            if found is not None:
+                batch = found.added_to(batch)
             for step in job.steps:
-                batch = step.run(batch)
+                batch = batch if step.survey else step.run(batch)
             counts.add(batch, reader.take_troubles(), reader.take_unsplit())
             divided = job.divide(batch) if job.divide else {"": batch}
             for name, rows in divided.items():

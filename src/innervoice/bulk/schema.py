@@ -7,11 +7,22 @@ returns one with further columns; it drops no row and changes no row unless it w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from innervoice.errors import UsageError
 
-__all__ = ["COLUMNS", "REJECTED", "Batch", "Column", "Step", "column", "prepared", "rows_in"]
+__all__ = [
+    "COLUMNS",
+    "REJECTED",
+    "Batch",
+    "Column",
+    "Judge",
+    "Step",
+    "Survey",
+    "column",
+    "prepared",
+    "rows_in",
+]
 
 Batch: TypeAlias = dict[str, list[Any]]
 REJECTED = "rejected"
@@ -45,6 +56,30 @@ COLUMNS: dict[str, Column] = {
 }  # fmt: skip
 
 
+class Judge(Protocol):
+    """Makes the columns of a survey."""
+
+    def add(self, number: int, noticed: list[Any]) -> None:
+        """Takes what was noticed about the rows of a piece; the pieces come in order."""
+
+    def columns(self) -> dict[int, Batch]:
+        """The columns that are added to each piece, when all have come."""
+
+
+class Survey(NamedTuple):
+    """How a step looks at all rows before the first one is written: what a row is worth may depend on any other one."""
+
+    look: Callable[[Batch], list[Any]]
+    """What is noticed about each row of a batch: little, because it may be kept for all rows."""
+    judge: Callable[[], Judge]
+
+    def run(self, batch: Batch) -> Batch:
+        """The batch with the columns that it gets if there are no other rows."""
+        judge = self.judge()
+        judge.add(0, self.look(batch))
+        return {**batch, **judge.columns()[0]}
+
+
 class Step(NamedTuple):
     """A step of a pipeline."""
 
@@ -54,10 +89,18 @@ class Step(NamedTuple):
     """The columns that it adds."""
     detects: Callable[[Callable[[str], list[Any]]], Step] | None = None
     """For a step that depends on what the whole data has in common: the step for this data. Called with a function that returns a sample of a column."""
+    survey: Survey | None = None
+    """For a step that looks at all rows first, which only runs over files can do; its columns are there before other steps run."""
 
 
 def prepared(steps: Iterable[Step], sample: Callable[[str], list[Any]]) -> tuple[Step, ...]:
     """The steps for this data; `sample` returns values of a column, from all over it."""
+    steps = tuple(steps)
+    for step in steps:
+        if step.survey:
+            raise UsageError(
+                f"the step {step.name!r} looks at all rows before it writes one: run it over files, with `innervoice bulk map` or `bulk.run`"
+            )
     return tuple(step.detects(sample) if step.detects else step for step in steps)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -24,6 +24,8 @@ from innervoice.bulk.report.tallies import tally
 from innervoice.bulk.requests import requests as join_requests
 from innervoice.bulk.rows import schema_columns
 from innervoice.bulk.running import Result, read, run, write_lines
+from innervoice.bulk.sampling.best_of import best_of
+from innervoice.bulk.sampling.contamination import contamination
 from innervoice.bulk.schema import Step
 from innervoice.bulk.secrets import secrets
 from innervoice.bulk.training.checks import load_template
@@ -193,6 +195,8 @@ Examples:
   innervoice bulk map rows.jsonl -o out.jsonl --map stats --map loops
   innervoice bulk map rows.jsonl -o out.jsonl --where 'status == "answered" and loop_novelty > 0.1'
   innervoice bulk map rows.jsonl -o out.jsonl --map redact
+  innervoice bulk map samples.jsonl -o best.jsonl --best-of 1 --reference solution      rejection sampling
+  innervoice bulk map rows.jsonl -o out.jsonl --map duplicates --where 'prompt_near is None' --against test.jsonl
 
 \b
 Steps:
@@ -203,6 +207,12 @@ Steps:
   secrets    positions of keys and passwords; redact also replaces them
   cost       dollars for each answer, and for its reasoning
   strip, keep_last, unroll   the conversation, with the reasoning that a history rule keeps
+  best_of    the answers to one prompt side by side: agreement, length, rank
+  duplicates the first row with nearly the same prompt or reasoning
+
+\b
+best_of and duplicates look at all rows first, so the files are read twice. --against FILE adds contaminated_by and contamination: which task of a
+test set the prompt has, and how much of it.
 
 A filter supports column names, literals, comparisons, and, or, not, in, + - * / // %, len(...) and lower(...). Steps whose columns it
 uses run automatically. Rejected rows are written to a second file, out.rejected.jsonl, with the reason.
@@ -223,16 +233,40 @@ def _map_options(function: F) -> F:
 @click.argument("paths", nargs=-1, required=True)
 @_output_options
 @_map_options
+@click.option(
+    "--best-of",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Keep the N best answers to each prompt; the others are rejected.",
+)
+@click.option(
+    "--reference",
+    metavar="COLUMN",
+    help="Column with the correct answer: wrong ones are not among the best.",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="FILE",
+    help="File of a test set that the prompts are compared with; repeat it for several.",
+)
+@click.option(
+    "--against-column",
+    metavar="COLUMN",
+    help="Column of the test set with the tasks. Default: question, problem, prompt, ...",
+)
 @_reading_options
 def map_rows(
-    *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, maps: tuple[str, ...], where: str | None, **values: Any  # noqa: A002
+    *, paths: tuple[str, ...], output: str, format: str | None, processes: int, overwrite: bool, maps: tuple[str, ...], where: str | None, best_of: int | None,  # noqa: A002
+    reference: str | None, against: tuple[str, ...], against_column: str | None, **values: Any
 ) -> None:  # fmt: skip
     """Split the rows of PATHS, add columns, and filter the rows."""
     options = _read_options_of(values)
+    sampling = Sampling(best_of, reference, against, against_column)
     with _usage_errors():
         finding = find(paths, options)
         click.echo(visible(str(finding)), err=True)
-        steps, expression = _steps_and_filter(maps, where, finding, options)
+        steps, expression = _steps_and_filter(maps, where, finding, options, sampling)
         divider = Divider(expression)
         result = run(
             paths,
@@ -241,7 +275,8 @@ def map_rows(
             steps=steps,
             divide=divider if expression else None,
             format=format,
-            settings=_divided_settings(divider),
+            settings={**_divided_settings(divider), "sampling": sampling._asdict()},
+            reads=against,
             processes=processes,
             overwrite=overwrite,
             finding=finding,
@@ -249,11 +284,48 @@ def map_rows(
     _summarize_division(result)
 
 
+class Sampling(NamedTuple):
+    """The options that choose among rows by what the others, or a test set, are."""
+
+    best_of: int | None = None
+    reference: str | None = None
+    against: tuple[str, ...] = ()
+    against_column: str | None = None
+
+    def steps(self) -> list[Step]:
+        """The steps that they need."""
+        if self.against_column and not self.against:
+            raise UsageError(
+                "--against-column names a column of a test set; name its file with --against"
+            )
+        steps = [best_of(self.reference)] if self.best_of or self.reference else []
+        if self.against:
+            steps.append(contamination(*self.against, field=self.against_column))
+        return steps
+
+    def filtered(self, where: str | None) -> str | None:
+        """The filter, with the one that they add."""
+        best = f"sample_rank <= {self.best_of}" if self.best_of else None
+        return (
+            " and ".join(
+                f"({one})" if one is where and best else one for one in (best, where) if one
+            )
+            or None
+        )
+
+
 def _steps_and_filter(
-    maps: tuple[str, ...], where: str | None, finding: Finding, options: ReadOptions
+    maps: tuple[str, ...],
+    where: str | None,
+    finding: Finding,
+    options: ReadOptions,
+    sampling: Sampling = Sampling(),  # noqa: B008 - never changed
 ) -> tuple[list[Step], Filter | None]:
     """The requested steps, those whose columns the filter uses, and the filter."""
-    steps = steps_named(name for name in maps if name != _REDACT)
+    chosen = sampling.steps()
+    names = {step.name for step in chosen}
+    steps = [*chosen, *steps_named(name for name in maps if name not in {_REDACT, *names})]
+    where = sampling.filtered(where)
     if _REDACT in maps:
         steps = [*(step for step in steps if step.name != "secrets"), secrets(redact=True)]
     if where is None:
