@@ -51,7 +51,7 @@ class Submission:
     def __init__(self, client: Client, folder: StateFolder, state: State) -> None:
         self._folder = folder
         self.state = state
-        self._access = client.api(state.model)
+        self._access = ProviderApi(client, state.model)
         self._api = batch_api(self._access)
 
     @classmethod
@@ -68,7 +68,7 @@ class Submission:
     ) -> tuple[Submission, ReadFile]:
         """The submission of a file, with nothing sent; one that was begun earlier is continued."""
         folder = StateFolder(file)
-        access = client.api(model)
+        access = ProviderApi(client, model)
         api = batch_api(access)
         if not file.is_file():
             raise UsageError(f"there is no file {file}")

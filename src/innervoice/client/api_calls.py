@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from innervoice.canon.notes import Note
@@ -26,6 +26,9 @@ from innervoice.client.settings import BODY_LIMIT, Messages, Settings
 from innervoice.errors import ProviderError, TransportError
 from innervoice.wire.batches import ApiCall
 from innervoice.wire.dialects import dialect_named
+
+if TYPE_CHECKING:
+    from innervoice.client.sync import Client
 
 __all__ = ["EncodedRequest", "ProviderApi"]
 
@@ -44,17 +47,12 @@ class EncodedRequest(NamedTuple):
 
 
 class ProviderApi:
-    """The API of the provider of one model."""
+    """The API of the provider of one model, with the keys and connections of a client."""
 
-    def __init__(
-        self,
-        model: str,
-        settings: Settings,
-        connected: Callable[[], Any],
-        sleep: Callable[[float], None],
-    ) -> None:
-        """`connected` returns an HTTP client."""
-        self._settings, self._connected, self._sleep = settings, connected, sleep
+    def __init__(self, client: Client, model: str) -> None:
+        self._settings: Settings = client._settings
+        self._connected: Callable[[], Any] = client._connected
+        self._sleep: Callable[[float], None] = client._sleep
         self.destination, self._base_url = self._settings.destination(model)
 
     def encoded(self, model: str, messages: Messages, fields: Mapping[str, Any]) -> EncodedRequest:

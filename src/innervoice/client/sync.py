@@ -36,7 +36,6 @@ from innervoice.errors import InnervoiceError, UsageError
 from innervoice.inline.marks import UNSETTLED, SettledPlace
 
 if TYPE_CHECKING:
-    from innervoice.client.api_calls import ProviderApi
     from innervoice.client.conversation import Conversation
 
 T = TypeVar("T")
@@ -158,15 +157,6 @@ class Client:
         from innervoice.client.conversation import Conversation  # noqa: PLC0415 - many ask only once
 
         return Conversation(self, model, **options)
-
-    def api(self, model: str) -> ProviderApi:
-        """The API of a model's provider besides answers, such as files and batches, with this client's keys and connections.
-
-        :param model: The model, as `provider/model`.
-        """
-        from innervoice.client.api_calls import ProviderApi  # noqa: PLC0415 - few use it
-
-        return ProviderApi(model, self._settings, self._connected, self._sleep)
 
     def close(self) -> None:
         """Closes the connections; an `http` client that was passed in stays open."""

@@ -6,16 +6,18 @@ that cannot be opened is treated as missing.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import zlib
 from collections.abc import Callable, Collection, Sequence
 from hashlib import blake2b
 from importlib import import_module
 from secrets import token_hex
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innervoice.memory.stores.store import FoundItem, Store, StoredItem
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = ["SealedStore", "Sealing", "derived"]
 
