@@ -173,7 +173,10 @@ class ClientRequest:
 
     def record(self, attempt: Attempt, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        record = record_of(message, self.report.tenant, attempt.digest)
+        reads_changes = attempt.candidate.target.row.effort_updates
+        if (effort := attempt.in_force) is not None and (reads_changes or effort != "default"):
+            message = message.replace(effort=effort)
+        record = record_of(message, self.report.tenant, attempt.digest, keeps_all=reads_changes)
         if record is None:
             return None
         handles = () if attempt.is_bytes else handles_of(message, self.report.tenant)

@@ -10,6 +10,7 @@ notes is one without changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
@@ -40,9 +41,11 @@ from innervoice.gateway.gateway_members import (
 )
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
+from innervoice.memory.effort_history import KnownEfforts, effort_word, with_known_efforts
 from innervoice.memory.envelopes import Handle
 from innervoice.memory.records import TurnsByKey
 from innervoice.memory.restoring import TurnRestorer, with_turns
+from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
@@ -62,6 +65,7 @@ __all__ = ["Attempt", "RefusedSeals", "RewrittenRequest"]
 _WARNINGS = frozenset(
     {
         "control_unknown",
+        "effort_at_top",
         "reasoning_missing",
         "restoration_refused",
         "stop_in_reasoning",
@@ -94,6 +98,15 @@ class Attempt(NamedTuple):
     """What is sent, for the next request to continue."""
     rewritten: RewrittenRequest | None = None
     """The request, if all of it was read."""
+    effort: EffortWord | None = None
+    """The effort in force, where the one at the top of the request may be another."""
+
+    @property
+    def in_force(self) -> EffortWord | None:
+        """The effort that the answer is written with; None for a budget."""
+        if self.effort is not None:
+            return self.effort
+        return self.appended.effort if self.appended else effort_word(self.request.reasoning)
 
     @property
     def sent(self) -> bytes | None:
@@ -173,6 +186,8 @@ class RewrittenRequest:
             older=gateway.older_lookup_keys,
         )
         self._refused = gateway.refused
+        self._efforts = KnownEfforts((), None, None)
+        """The efforts of the conversation, for the last candidate."""
         self._left_out = 0
         """Pieces of reasoning that were refused before."""
         self._stored: TurnsByKey = {}
@@ -251,13 +266,29 @@ class RewrittenRequest:
         members: Mapping[str, Any] = {}
         if body is None:
             owner = self.report.tenant, self._secret
-            members = added_members(request, self._value, target, betas, owner, notebook)
+            flags = tuple(dict.fromkeys([*betas, *as_list(wire.body.get("anthropic_beta"))]))
+            members = added_members(request, self._value, target, flags, owner, notebook)
             wire = with_members(wire, members)
         self._report(candidate, plan.plan, notebook)
         sent = None
-        if body is None:
+        efforts = self._efforts
+        if body is None and not efforts.is_waiting:
             sent = first_sent(plan, wire, request, betas, self.digest, self.report)
-        return Attempt(candidate, request, wire, self.digest, body, betas, members, sent, self)
+            if sent is not None:
+                notes = tuple(note for note in sent.notes if note.code != "effort_at_top")
+                sent = replace(sent, effort=efforts.in_force, notes=notes)
+        return Attempt(
+            candidate,
+            request,
+            wire,
+            self.digest,
+            body,
+            betas,
+            members,
+            sent,
+            self,
+            efforts.in_force,
+        )
 
     def _check_server_state(self, request: Request, plan: Plan, notebook: Notebook) -> None:
         """Raises `Refused` if something is not sent that stands for content which another provider stores: an answer would be wrong."""
@@ -318,11 +349,15 @@ class RewrittenRequest:
         dialect = self.endpoint.dialect
         extra = shown_elsewhere(request, dialect, target, notebook)
         setting = request.reasoning
-        if extra is request.extra:
-            setting = shown_to_client(setting, dialect, target, notebook)
         if at_most and setting and _is_above(setting, at_most):
             setting = Reasoning(at_most, show=setting.show)
             notebook.add("effort_limited", f"at most {at_most}")
+        efforts = with_known_efforts(messages, setting, target, request.extra, notebook)
+        self._efforts, setting = efforts, efforts.setting
+        if efforts.messages is not request.messages:
+            changes["messages"] = efforts.messages
+        if extra is request.extra:
+            setting = shown_to_client(setting, dialect, target, notebook)
         request = request.replace(
             **changes,
             reasoning=setting,
