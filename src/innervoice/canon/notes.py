@@ -72,6 +72,8 @@ SENTENCES: dict[str, str] = {
     "tool_choice_relaxed": "The model does not support this tool choice, at all or while it reasons; a less strict one was sent.",
     "reasoning_off_for_tools": "The model rejects these tools while it reasons; reasoning was switched off.",
     "opaque_dropped": "A block of another provider was not sent; it stays in the history.",
+    "effort_by_policy": "The configuration chose the effort.",
+    "show_by_policy": "The configuration says what is shown of the reasoning.",
     "effort_later": "Another effort is in force from the user's next message on, because the model cannot change it before that.",
     "effort_in_place": "The effort was changed inside the conversation, so that the prompt cache stays valid.",
     "effort_at_top": "Another effort than in the last request was sent for the whole request: the prompt cache begins anew.",

@@ -198,7 +198,7 @@ class ClientRequest:
         """The request as it is sent to a candidate."""
         if self.state is not None and not self.state.is_plain:
             return await self._continued(self.state, candidate, route)
-        if self.split is not None and self._rewritten is None and route.at_most is None:
+        if self.split is not None and self._rewritten is None and not route.rules:
             owner = self._owner(self.split, candidate)
             attempt = self._forwarded(self.split, owner, candidate) or self._appended(
                 self.split, owner, candidate

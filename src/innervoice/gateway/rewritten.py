@@ -13,19 +13,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
-from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
+from innervoice.gateway.effort_policy import GovernedRequest, governed_by
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.forwarded import with_model
@@ -75,7 +75,6 @@ _WARNINGS = frozenset(
 """Notes about something that is sent unchanged."""
 _SPELLED = frozenset[str]().union(*MEMBERS.values())
 """The members in which hosts of one dialect accept reasoning settings, each in its own."""
-_EFFORTS = get_args(Effort)
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine settings that a model does not accept together: off and an effort, on and no budget."""
 
@@ -176,6 +175,7 @@ class RewrittenRequest:
         self.stream = bool(stream) if endpoint.stream is None else endpoint.stream
         self._body, self._value = body, value
         self._sealer, self._secret = gateway.sealer, gateway.lookup_key
+        self._headers = headers
         self._betas = asked_betas(headers, value)
         self.request = with_turns(decode_request(value, endpoint.dialect), turns)
         self._restorer = TurnRestorer(
@@ -244,7 +244,7 @@ class RewrittenRequest:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be sent."""
         target, notebook = candidate.target, Notebook()
         self._restore_for(target)
-        request = self._fitted(candidate, route.at_most, notebook)
+        request = self._fitted(candidate, route, notebook)
         notebook.take(self._restorer.notebook)
         plan = planned(request, target, checked=True, notebook=notebook)
         wire = encoded_plan(plan)
@@ -335,7 +335,7 @@ class RewrittenRequest:
         ]
         self.report.leave_out(len(places), sum(place in self._places for place in places))
 
-    def _fitted(self, candidate: Candidate, at_most: Effort | None, notebook: Notebook) -> Request:
+    def _fitted(self, candidate: Candidate, route: Route, notebook: Notebook) -> Request:
         """The request without content that only its client's own provider understands, and with the limits of the configuration."""
         target, request = candidate.target, self._restored
         changes: dict[str, Any] = {}
@@ -349,9 +349,10 @@ class RewrittenRequest:
         dialect = self.endpoint.dialect
         extra = shown_elsewhere(request, dialect, target, notebook)
         setting = request.reasoning
-        if at_most and setting and _is_above(setting, at_most):
-            setting = Reasoning(at_most, show=setting.show)
-            notebook.add("effort_limited", f"at most {at_most}")
+        if route.rules:
+            governed = governed_by(route.rules, self._asks_for(messages), target, notebook)
+            messages, setting = governed.messages, governed.setting
+            self.report.policy = governed.explained
         efforts = with_known_efforts(messages, setting, target, request.extra, notebook)
         self._efforts, setting = efforts, efforts.setting
         if efforts.messages is not request.messages:
@@ -369,6 +370,12 @@ class RewrittenRequest:
             stream=self.stream or target.row.stream_only,
         )
         return with_marked_errors(request, target)
+
+    def _asks_for(self, messages: tuple[Message, ...]) -> GovernedRequest:
+        """The facts of the request that rules of the configuration depend on."""
+        return GovernedRequest(
+            self.report.tenant, self._headers, self.request.replace(messages=messages)
+        )
 
     def _accepted(self, candidate: Candidate, notebook: Notebook) -> tuple[Message, ...]:
         """The messages without the reasoning that this candidate refused before."""
@@ -402,13 +409,6 @@ def _first_member(value: Any, names: Sequence[str]) -> str | None:
 def _count(body: Mapping[str, Any], dialect: Dialect) -> int:
     """How many items the history of a body has."""
     return len(as_list(body.get(dialect.history)))
-
-
-def _is_above(setting: Reasoning, limit: Effort) -> bool:
-    """Whether more than the limit is requested; a budget may be any effort, so the limit replaces it."""
-    if setting.effort is None:
-        return setting.budget is not None
-    return _EFFORTS.index(setting.effort) > _EFFORTS.index(limit)
 
 
 def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

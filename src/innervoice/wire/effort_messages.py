@@ -18,7 +18,7 @@ from innervoice.canon.reasoning import Effort
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.json_access import as_dict
 
-__all__ = ["changed_effort", "effort_message", "is_effort_message", "without_effort"]
+__all__ = ["changed_effort", "effort_message", "is_effort_message", "with_effort", "without_effort"]
 
 _EFFORTS = frozenset(get_args(Effort))
 
@@ -60,3 +60,16 @@ def without_effort(message: Message, dialect: Dialect) -> Message | None:
         return None
     origin = message.origin.replace(block=kept) if message.origin and kept else None
     return message.replace(origin=origin, effort=None)
+
+
+def with_effort(message: Message, effort: Effort, dialect: Dialect) -> Message:
+    """A message that sets another effort than it did, at the same place."""
+    block = as_dict(message.origin.block if message.origin else None)
+    assert message.origin is not None
+    return message.replace(origin=message.origin.replace(block=_put(block, dialect.effort_path, effort)), effort=effort)  # fmt: skip
+
+
+def _put(holder: dict[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    name, *rest = path
+    inner = _put(as_dict(holder.get(name)), tuple(rest), value) if rest else value
+    return {**holder, name: inner}
