@@ -10,6 +10,7 @@ import innervoice as iv
 from gateway.harness import BEHIND, URLS, Served, Upstream
 from innervoice.client.embedded import embedded_async_http, embedded_http
 from innervoice.planning.encode import decode_request
+from innervoice.show.forms import render_plain
 
 ASKED = "Why is the sky blue?"
 ITEM = {"type": "configuration_update", "reasoning": {"effort": "low"}}
@@ -142,6 +143,33 @@ def test_a_history_that_is_trimmed_keeps_the_effort():
     history = (*HISTORY, iv.assistant("Thus."), iv.user("So?"))
     body = iv.encode(iv.Request("openai/gpt-6-sol", tuple(iv.trim(history, keep=1)), reasoning="high")).body  # fmt: skip
     assert "low" == body["reasoning"]["effort"]
+
+
+def test_lint_and_plan_say_where_it_changes():
+    (problem,) = iv.lint(HISTORY, "openai/gpt-5.6", reasoning="high")
+    assert ("effort_from_history", 2, "degraded") == (problem.code, problem.message, problem.severity)  # fmt: skip
+    assert [] == iv.lint(HISTORY, "openai/gpt-6-sol", reasoning="high")
+    assert "2      effort     low from here on" in str(iv.plan(HISTORY, "openai/gpt-6-sol"))
+    assert "effort low from here on" in render_plain(list(HISTORY))
+
+
+@pytest.mark.parametrize("edit", ["remove", "move", "insert"])
+def test_thinking_is_bound_to_the_changes_before_it(edit):
+    """Claude refuses thinking whose history had the effort elsewhere; lint says so before."""
+    _, _, chat = talk("anthropic/claude-opus-5-5", "sync", ["high", "low", "low"])
+    history = [*chat.history, iv.user("More?")]
+    assert [] == iv.lint(history, "anthropic/claude-opus-5-5", reasoning="high")
+    if edit == "insert":
+        history[4] = history[4].replace(effort="max")
+    else:
+        history[2] = history[2].replace(effort=None)
+    if edit == "move":
+        history[4] = history[4].replace(effort="low")
+    problems = iv.lint(history, "anthropic/claude-opus-5-5", reasoning="high")
+    assert {"prefix_changed"} == {problem.code for problem in problems}
+    assert {5} | ({3} if edit != "insert" else set()) == {one.message for one in problems}
+    repaired = iv.repair(history, "anthropic/claude-opus-5-5", reasoning="high")
+    assert [one.effort for one in history] == [one.effort for one in repaired]
 
 
 # ---- a conversation of the library

@@ -184,6 +184,10 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "blank_omitted": ("refused", "do not send it"),
     "call_omitted": ("refused", "do not send it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
+    "effort_from_history": (
+        "degraded",
+        "set the effort for the whole request; its prompt cache begins anew",
+    ),
     "part_without_place": (
         "refused",
         "leave it out of the request and keep it in the history, as innervoice does when it sends",

@@ -173,10 +173,11 @@ class ClientRequest:
 
     def record(self, attempt: Attempt, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        reads_changes = attempt.candidate.target.row.effort_updates
-        if (effort := attempt.in_force) is not None and (reads_changes or effort != "default"):
-            message = message.replace(effort=effort)
-        record = record_of(message, self.report.tenant, attempt.digest, keeps_all=reads_changes)
+        effort, row = attempt.in_force, attempt.candidate.target.row
+        # Where the effort can change inside a conversation, each turn says which one it was written with.
+        keeps_all = row.effort_updates and effort not in (None, "default")
+        message = message.replace(effort=effort)
+        record = record_of(message, self.report.tenant, attempt.digest, keeps_all=keeps_all)
         if record is None:
             return None
         handles = () if attempt.is_bytes else handles_of(message, self.report.tenant)

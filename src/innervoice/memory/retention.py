@@ -24,8 +24,7 @@ def without_summaries(message: Message) -> Message | None:
     parts = tuple(needed for part in message.parts if (needed := kept_part(part)) is not None)
     if len(parts) == len(message.parts) and all(map(is_, parts, message.parts)):
         return message
-    has_more = message.effort is not None or any(map(says_more, parts))
-    return message.replace(parts=parts) if has_more else None
+    return message.replace(parts=parts) if any(map(says_more, parts)) else None
 
 
 def kept_part(part: Part) -> Part | None:
