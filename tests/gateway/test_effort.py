@@ -148,6 +148,10 @@ def test_a_client_with_its_own_form_is_left_alone():
     assert 200 == served.ask("POST", path, body).status
     assert item == served.upstream.requests[-1]["input"][-2]
     assert 1 == served.upstream.requests[-1]["input"].count(item)
+    body["reasoning"] = {"effort": "max"}
+    assert 200 == served.ask("POST", path, body).status
+    assert body["input"] == served.upstream.requests[-1]["input"]
+    assert "max" == served.upstream.requests[-1]["reasoning"]["effort"]
 
 
 def test_the_flag_joins_those_of_the_client():

@@ -115,6 +115,22 @@ def test_before_the_first_answer_it_is_the_effort_at_the_top(model):
     assert 1 == len(body.get("input", body.get("messages")))
 
 
+def test_of_several_before_the_first_answer_the_last_counts():
+    history = (iv.user("Hi.", effort="max"), iv.user(ASKED, effort="low"))
+    body = iv.encode(iv.Request("openai/gpt-6-sol", history, reasoning="high")).body
+    assert ["user", "user"] == [item.get("role") for item in body["input"]]
+    assert "low" == body["reasoning"]["effort"]
+
+
+def test_results_stay_at_their_calls():
+    """A turn of the user with results and a question: the change stands between them."""
+    call = iv.Message("assistant", (iv.ToolCall("call_1", "look", "{}"),))
+    both = iv.Message("user", (iv.ToolResult("call_1", "blue"), iv.Text("And?")), effort="low")
+    body = iv.encode(iv.Request("openai/gpt-6-sol", (iv.user(ASKED), call, both), reasoning="high")).body  # fmt: skip
+    kinds = [item.get("type", item.get("role")) for item in body["input"]]
+    assert ["user", "function_call", "function_call_output", ITEM["type"], "user"] == kinds
+
+
 def test_a_change_behind_results_waits_for_the_next_question():
     """Claude's form behind results counts from the user's next message on; OpenAI's stands before that message."""
     body = {**FORMS["anthropic"], "messages": [
@@ -233,6 +249,18 @@ def test_a_call_without_an_effort_goes_back_to_the_default():
     assert ["low", "medium"] == [item["reasoning"]["effort"] for item in items]
 
 
+def test_a_request_that_failed_changes_nothing():
+    upstream = Upstream()
+    with iv.Client(http=embedded_http(upstream), base_urls=URLS, api_key="any", retries=0) as client:  # fmt: skip
+        chat = client.conversation("openai/gpt-6-sol")
+        chat.ask("Question?", reasoning="high")
+        with pytest.raises(iv.InnervoiceError):
+            chat.ask("More?", reasoning="low", headers={"x-innervoice-emulate": "fail=0"})
+        response = chat.ask("More?", reasoning="low")
+    assert "effort_in_place" in {note.code for note in response.notes}
+    assert ITEM in upstream.requests[-1]["input"]
+
+
 def test_a_saved_conversation_goes_on_where_it_was(tmp_path):
     upstream, _, chat = talk("openai/gpt-6-sol", "sync", ["high", "low"])
     chat.save(tmp_path / "talk.json")
@@ -241,6 +269,16 @@ def test_a_saved_conversation_goes_on_where_it_was(tmp_path):
         again.ask("More?", reasoning="low")
         again.ask("And more?", reasoning="max")
     assert [0] * 4 == upstream.lost
+
+
+def test_an_item_that_sets_only_a_format_goes_to_models_that_have_it():
+    item = {"type": "configuration_update", "text": {"format": {"type": "text"}}}
+    body = {**FORMS["openai-responses"], "input": [*FORMS["openai-responses"]["input"][:2], item, {"role": "user", "content": "And?"}]}  # fmt: skip
+    request = decode_request(body, "openai-responses")
+    assert item in iv.encode(request.replace(model="openai/gpt-6-sol", dialect=None)).body["input"]
+    sent = iv.encode(request.replace(model="openai/gpt-5.6", dialect=None))
+    assert item not in sent.body["input"]
+    assert "opaque_dropped" in {note.code for note in sent.notes}
 
 
 # ---- what the emulator refuses

@@ -250,6 +250,10 @@ class ContentRules:
         if part.origin is None:
             return part
         if not self._is_foreign(part):
+            if isinstance(part, Opaque) and self._lacks_item(part):
+                why = "the model has no such item"
+                self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
+                return None
             return self._unmarked(place, part)
         if (block := compaction_of(part)) is not None:
             return compacted(place, block, self._ledger)
@@ -258,6 +262,13 @@ class ContentRules:
             self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
             return None
         return self.abroad(place, part)
+
+    def _lacks_item(self, part: Opaque) -> bool:
+        """Whether it is an item that sets something inside the conversation, which only some models have."""
+        row, members = self._target.row, self._dialect.effort_members
+        if row.effort_updates or row.guess or not members or not isinstance(part.value, dict):
+            return False
+        return members.items() <= part.value.items()
 
     def abroad(self, place: Place, part: Part) -> Part:
         """A part without the block of another dialect, and with its cache mark if the target has such marks."""
