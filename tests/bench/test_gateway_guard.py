@@ -24,7 +24,7 @@ WAYS = [("anthropic", "anthropic"), ("chat", "chat"), ("chat", "anthropic"), ("a
 SMALL = {
     "anthropic anthropic": 1920,
     "chat chat": 1975,
-    "chat anthropic": 3110,
+    "chat anthropic": 3118,
     "anthropic chat": 2795,
 }
 EVENT = {

@@ -222,7 +222,7 @@ _RESPONSES = [
     plain("openai/gpt-5.1", "Unsupported value: 'minimal' is not supported with the 'gpt-5.1' model. Supported values are: 'none', 'low', 'medium', and 'high'.", {"reasoning": {"effort": "minimal"}}, {"reasoning": {"effort": "none"}}),
     plain("openai/gpt-5.6", "Your organization must be verified to generate reasoning summaries.", {"model": "gpt-5.6+unverified", "reasoning": {"summary": "auto"}}, {"model": "gpt-5.6+unverified"}),
     plain("openai/gpt-4.1", "Encrypted content is not supported with this model.", {"include": ["reasoning.encrypted_content"]}, {}),
-    plain("openai/gpt-6-sol", "The 'configuration_update' item type is not supported with pro or tournament models.", {"input": [*ASKED, {"type": "configuration_update", "reasoning": {"effort": "low"}}], "reasoning": {"mode": "pro"}}, {"input": [*ASKED, {"type": "configuration_update", "reasoning": {"effort": "low"}}]}),
+    plain("openai/gpt-6-sol", "The 'configuration_update' item type is not supported with pro or tournament models.", {"input": [{"type": "configuration_update", "reasoning": {"effort": "low"}}, *ASKED], "reasoning": {"mode": "pro"}}, {"input": [{"type": "configuration_update", "reasoning": {"effort": "low"}}, *ASKED]}),
     looped("openai/gpt-5.6", "missing required field 'summary'", lambda body: reasoning_item(body).pop("summary")),
     looped("openai/gpt-5.6", "Expected an ID that begins with 'rs'.", lambda body: reasoning_item(body).update(id="")),
     looped("openai/gpt-5.6", "string too long. Expected a string with maximum length 64", lambda body: reasoning_item(body).update(id="rs_" + "x" * 100)),

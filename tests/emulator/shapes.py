@@ -61,6 +61,8 @@ BODIES: dict[str, Body] = {
     "vllm": {"model": "any/model-at-all", **_CHAT},
 }  # fmt: skip
 """One request that each API accepts, by dialect; deepseek and vllm are hosts that ignore strangers."""
+FLAGS = {"anthropic-beta": "per-turn-control-2026-07-01"}
+"""What Claude Code sends with its messages that set an effort."""
 STRICT = (
     "anthropic", "openai-chat", "openai-responses", "gemini", "gemini-interactions", "bedrock-converse", "mistral",
     "cohere",
@@ -71,7 +73,7 @@ def ask(name: str, body: Any, emulator: Emulator | None = None, path: str | None
     """The status of a reply and its body as text."""
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     reply = (emulator or Emulator()).reply(
-        "POST", path or PATHS[name], {"authorization": "k"}, data
+        "POST", path or PATHS[name], {"authorization": "k", **FLAGS}, data
     )
     return reply.status, reply.body.decode()
 

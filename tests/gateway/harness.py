@@ -71,6 +71,8 @@ class Upstream:
         self.paths: list[str] = []
         self.headers: list[dict[str, str]] = []
         self.statuses: list[int] = []
+        self.lost: list[int] = []
+        """The bytes of the conversation's last prompt that a request lost in the prompt cache."""
         self.raw_answers: list[bytes] = []
 
     def reply(self, method, path, headers, body):
@@ -82,6 +84,8 @@ class Upstream:
         self.paths.append(path)
         self.headers.append(dict(headers))
         self.statuses.append(reply.status)
+        counted = reply.headers.get("x-emulator-prompt-cache", "lost=0")
+        self.lost.append(int(counted.partition("lost=")[2]))
         return reply
 
 

@@ -141,6 +141,7 @@ def test_explained():
         "error": None,
         "attempts": 1,
         "reasoning": {"kept": 3, "carried": 0, "restored": 2, "omitted": 1, "received": 0, "rules": ["H2"], "store": "ok"},
+        "policy": None,
         "plan": [],
         "notes": [
             {"code": "effort_clamped", "text": SENTENCES["effort_clamped"], "detail": "sent high", "count": 1},

@@ -9,7 +9,7 @@ from innervoice.cli import keys, run, serve
 from innervoice.gateway.config import (
     GatewayConfig,
     NamedModel,
-    ReasoningLimit,
+    ReasoningRule,
     ServerSettings,
     UpstreamSettings,
     load_config,
@@ -24,7 +24,8 @@ DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "".join(path.read_text("utf-8") for path in sorted(DOCS.glob("gateway*.md")))
 SECTIONS = {
     "[server]": (ServerSettings,),
-    "[[models]]": (NamedModel, ReasoningLimit),
+    "[[models]]": (NamedModel,),
+    "[[reasoning]]": (ReasoningRule,),
     "[upstreams.NAME]": (UpstreamSettings,),
 }
 ROW = re.compile(r"^\| `(\w+)` \| (\S+) \| .+ \|$", re.MULTILINE)

@@ -64,7 +64,11 @@ def request_for(client, target):
 
 
 def complaints(request, wire):
-    refusals = rules_of(wire.dialect)(wire.body, target_of(request), {"anthropic-beta": "all"})
+    refusals = rules_of(wire.dialect)(
+        wire.body,
+        target_of(request),
+        {"anthropic-beta": "all,mid-conversation-output-config-2026-07-01"},
+    )
     return [refusal.text for refusal in refusals]
 
 

@@ -125,7 +125,7 @@ def test_a_system_message_in_the_middle():
     assert {"role": "system", "content": "Be brief."} in chat["messages"]
     assert "output_config" not in str(chat)
     notes = iv.encode(request.replace(model="deepseek/deepseek-v4-pro", dialect=None)).notes
-    assert ["effort_from_history", "extra_dropped"] == [note.code for note in notes]
+    assert ["effort_from_history"] == [note.code for note in notes]
     gemini = iv.encode(request.replace(model="gemini/gemini-3-pro", dialect=None)).body
     assert gemini["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
 

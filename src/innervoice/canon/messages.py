@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
+from innervoice.canon.reasoning import Effort
 from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 from innervoice.errors import UsageError
@@ -27,6 +28,9 @@ class Message(Value, frozen=True, tag="message", tag_field="type"):
     """The parts, in the order in which they were written."""
     origin: Origin | None = None
     """Members of the message on the wire that belong to none of its parts."""
+    effort: Effort | Literal["default"] | None = None
+    """The effort from this message on, until another message sets one; of a turn of the model, the one it was written with. "default": the
+    model's own."""
 
     @property
     def text(self) -> str:
@@ -56,12 +60,13 @@ def system(text: str) -> Message:
     return Message("system", _parts(text))
 
 
-def user(content: Any) -> Message:
+def user(content: Any, *, effort: Effort | None = None) -> Message:
     """A turn of the user.
 
     :param content: Text, a part, a provider's own block as a dict, or a list of these.
+    :param effort: The effort from this message on; None leaves it as it is.
     """
-    return Message("user", _parts(content))
+    return Message("user", _parts(content), effort=effort)
 
 
 def assistant(content: Any) -> Message:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, overload
@@ -22,9 +23,11 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import ToolCall
 from innervoice.canon.reasoning import Reasoning
+from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json, to_json
 from innervoice.canon.usage import Usage
+from innervoice.catalog.targets import target_of
 from innervoice.client.settings import (
     CALL_NAMES,
     CONVERSATION_NAMES,
@@ -35,6 +38,7 @@ from innervoice.client.settings import (
 )
 from innervoice.client.tools import ToolBox
 from innervoice.errors import DecodeError, UsageError
+from innervoice.planning.effort_changes import reads_changes, word_for
 from innervoice.planning.plan import Plan, plan
 from innervoice.planning.trim import trim
 
@@ -73,6 +77,7 @@ class ConversationBase:
         """The arguments of every call."""
         self._last_asked: dict[str, Any] | None = None
         """The data of the last request's plan; the plan itself is computed only when it is compared."""
+        self._efforts = _Efforts()
 
     def _tool_box(self) -> ToolBox:
         """The tools; a traced conversation has other ones."""
@@ -101,6 +106,7 @@ class ConversationBase:
             **self.settings,
         )
         other.responses = list(self.responses)
+        other._efforts = replace(self._efforts)  # noqa: SLF001 - of the same class
         return other
 
     def trim(self, keep: int) -> Self:
@@ -133,6 +139,7 @@ class ConversationBase:
         """The data for the plan of the next request."""
         fields = {**self.settings, **settings, "system": self.system, "tools": self._tools.offered}
         planned = {key: value for key, value in fields.items() if key not in _UNPLANNED}
+        planned["reasoning"] = self._efforts.at_top(planned.get("reasoning"))
         target = self.client.full_name(self.model)
         return {"messages": tuple(self.history), "target": target, **planned}
 
@@ -144,6 +151,7 @@ class ConversationBase:
         :param path: The file to write.
         """
         head = {"type": _KIND, "version": 1, "model": self.model, "system": self.system}
+        head |= self._efforts.saved()
         body = dump_json(head)[:-1] + b',"messages":' + to_json(self.history) + b"}"
         Path(path).write_bytes(body + b"\n")
 
@@ -161,20 +169,25 @@ class ConversationBase:
         self.model, self.system = str(value["model"]), value.get("system")
         self.history = list(from_json(dump_json(value["messages"])))
         self.responses, self._last_asked = [], None
+        self._efforts = _Efforts.loaded(value)
         return self
 
     # ---- turns ----------------------------------------------------------------
 
     @contextmanager
-    def _turn(self, content: Any) -> Iterator[None]:
-        """Appends the user's message, and removes it again if there was no response."""
-        mark = len(self.history)
-        self.history.append(content if isinstance(content, Message) else user(content))
+    def _turn(self, content: Any, settings: CallFields) -> Iterator[None]:
+        """Appends the user's message, with the effort where it changes, and removes it again if there was no response."""
+        mark, before = len(self.history), self._efforts
+        message = content if isinstance(content, Message) else user(content)
+        self._efforts = replace(before)
+        message = self._efforts.begun(self, message, {**self.settings, **settings})
+        self.history.append(message)
         try:
             yield
         finally:
             if len(self.history) == mark + 1:
                 del self.history[mark:]
+                self._efforts = before
 
     def _countdown(self) -> Iterator[bool]:
         """For each allowed round, whether it is the last."""
@@ -183,8 +196,9 @@ class ConversationBase:
     def _fields(self, settings: CallFields) -> dict[str, Any]:
         """The fields of the next request, besides model and messages."""
         merged = {**self.settings, **settings}
-        if "reasoning" in merged:
-            merged["reasoning"] = Reasoning.from_any(merged["reasoning"])
+        reasoning = self._efforts.at_top(merged.get("reasoning"))
+        if reasoning is not None or "reasoning" in merged:
+            merged["reasoning"] = reasoning
         self._last_asked = self._plan_arguments(settings)
         return {"system": self.system, "tools": self._tools.offered, **merged}
 
@@ -195,13 +209,92 @@ class ConversationBase:
             # The tool whose arguments are the answer is not run.
             calls = [call for call in calls if call.name != response.answer_type.name]
         runs = self._tools.can_run(calls)
+        notebook = Notebook()
         if runs and last:
-            notebook = Notebook()
             notebook.add("rounds_used_up", str(self.max_rounds))
-            response = response.replace(notes=(*response.notes, *notebook.notes()))
+        if change := self._efforts.take_change():
+            notebook.add(*change)
+        if notes := notebook.notes():
+            response = response.replace(notes=(*response.notes, *notes))
         self.history.append(response.message)
         self.responses.append(response)
         return calls if runs and not last else ()
+
+
+@dataclass
+class _Efforts:
+    """The effort of a conversation: what stands at the top of its requests, and what was asked for last.
+
+    A call that asks for another effort changes it in the history, where the model reads that: so the prompt cache stays valid. Elsewhere the
+    setting at the top changes.
+    """
+
+    top: Reasoning | None = None
+    asked: str | None = None
+    """The last effort in a word; "budget" for a budget, None before the first question."""
+    _change: tuple[str, str] | None = None
+
+    def at_top(self, asked: Any) -> Reasoning | None:
+        """The setting that is sent at the top, for a call that asks for one."""
+        setting = Reasoning.from_any(asked)
+        if self.asked is None:
+            return setting
+        show = setting.show if setting else None
+        if self.top is None:
+            return Reasoning(show=show) if show else None
+        return self.top.replace(show=show)
+
+    def take_change(self) -> tuple[str, str] | None:
+        """The note of a change, once."""
+        change, self._change = self._change, None
+        return change
+
+    def begun(self, talk: ConversationBase, message: Message, fields: dict[str, Any]) -> Message:
+        """The user's next message, with the effort that it changes."""
+        setting = Reasoning.from_any(fields.get("reasoning"))
+        word = _word(setting)
+        last, self.asked = self.asked, word
+        efforts = [one.effort for one in talk.history if one.effort and one.role != "assistant"]
+        if last is None:
+            self.top = setting
+            is_changed = bool(efforts) and word not in ("default", efforts[-1])
+        else:
+            is_changed = word != last
+        if not is_changed or message.effort:
+            return message
+        request = Request(talk.client.full_name(talk.model), (), dialect=fields.get("dialect"), base_url=fields.get("base_url"))  # fmt: skip
+        target = target_of(request)
+        reads = word != "budget" and reads_changes(target, fields.get("extra"), self.top) and word_for(word, target) is not None  # type: ignore[arg-type] # fmt: skip
+        if reads or (efforts and word != "budget"):
+            self._change = ("effort_in_place", word) if reads else None
+            return message.replace(effort=word)
+        talk.history = [one.replace(effort=None) if one.effort else one for one in talk.history]
+        self.top, self._change = setting, ("effort_at_top", word)
+        return message
+
+    def saved(self) -> dict[str, Any]:
+        """What is saved of it."""
+        if self.asked is None:
+            return {}
+        return {"asked": self.asked, "reasoning": _members(self.top)}
+
+    @classmethod
+    def loaded(cls, head: dict[str, Any]) -> _Efforts:
+        """The same, from a saved conversation."""
+        reasoning = head.get("reasoning")
+        return cls(Reasoning(**reasoning) if reasoning else None, head.get("asked"))
+
+
+def _members(setting: Reasoning | None) -> dict[str, Any] | None:
+    if setting is None:
+        return None
+    return {"effort": setting.effort, "budget": setting.budget, "show": setting.show}
+
+
+def _word(setting: Reasoning | None) -> str:
+    if setting is None or (setting.effort is None and setting.budget is None):
+        return "default"
+    return setting.effort or "budget"
 
 
 # ---- the two kinds
@@ -238,7 +331,7 @@ class Conversation(ConversationBase):
         :param schema: The form of the answer, as for `Client.ask`.
         :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
         """
-        with self._turn(content):
+        with self._turn(content, settings):
             for last in self._countdown():
                 fields = self._fields(settings)
                 response = self.client.ask(self.model, self.history, schema=schema, **fields)
@@ -255,7 +348,7 @@ class Conversation(ConversationBase):
         :param content: Text, a part, or a list of these: the user's message.
         :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
         """
-        with self._turn(content):
+        with self._turn(content, settings):
             events = self._rounds(settings)
             try:
                 yield events
@@ -306,7 +399,7 @@ class AsyncConversation(ConversationBase):
         :param schema: The form of the answer, as for `Client.ask`.
         :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
         """
-        with self._turn(content):
+        with self._turn(content, settings):
             for last in self._countdown():
                 fields = self._fields(settings)
                 response = await self.client.ask(self.model, self.history, schema=schema, **fields)
@@ -325,7 +418,7 @@ class AsyncConversation(ConversationBase):
         :param content: Text, a part, or a list of these: the user's message.
         :param settings: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers`, for this call.
         """
-        with self._turn(content):
+        with self._turn(content, settings):
             events = self._rounds(settings)
             try:
                 yield events

@@ -60,6 +60,7 @@ from innervoice.planning.recover import recover
 __all__ = ["Exchange", "is_output", "is_uncompressed"]
 
 _AGENT = "innervoice (python)"
+_FLAGS = "anthropic-beta"
 _DAMAGED = ("DecodeError", "FrameError")
 _NEW = frozenset({"unknown_block", "content_unread"})
 """Notes of an answer by which its API may have changed."""
@@ -136,6 +137,8 @@ class Exchange:
         """The request to send now."""
         wire, destination = self._wire, self._destination
         headers = {"user-agent": _AGENT, **wire.headers, **self._extra_headers}
+        if (needed := wire.headers.get(_FLAGS)) and (more := self._extra_headers.get(_FLAGS)):
+            headers[_FLAGS] = ",".join(dict.fromkeys([*more.split(","), needed]))
         url = with_quoted_model(wire.url, destination.target)
         body = dump_json(self._with_members(wire.body)) if self._body is None else self._body
         outgoing = Outgoing(wire.method, url, headers, body)

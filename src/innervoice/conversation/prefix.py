@@ -71,6 +71,9 @@ class Prefix:
     def add(self, message: Message, parts: Iterable[Part]) -> None:
         """Adds parts that are sent; the system prompt is part of the head."""
         role = "assistant" if message.role == "assistant" else "user"
+        if message.effort is not None and role == "user":
+            self._hash.update(dump_json(["effort", message.effort]))
+            self._count += 1
         if message.role == "system":
             self._system_messages, role = self._system_messages + 1, "system"
             if self._system_messages - 1 in self._in_head:
@@ -92,7 +95,9 @@ class Prefix:
             for number, message in enumerate(system_messages)
             if (not _is_own(message, dialect) if is_apart else number < leading)
         )
-        return [system_messages[number].text for number in sorted(self._in_head)]
+        spoken = (system_messages[number] for number in sorted(self._in_head))
+        # One that only sets an effort says nothing.
+        return [message.text for message in spoken if message.parts or message.effort is None]
 
 
 def _is_own(message: Message, dialect: str) -> bool:

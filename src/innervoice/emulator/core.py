@@ -16,7 +16,7 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.servers import server_named
 from innervoice.catalog.targets import target_at
-from innervoice.emulator import interactions
+from innervoice.emulator import interactions, prompt_cache
 from innervoice.emulator.batches import Answered, Batches
 from innervoice.emulator.call import (
     HEADER,
@@ -115,6 +115,7 @@ class Emulator:
     ) -> None:
         self._sealer = Sealer(key)
         self._memory = ServerMemory()
+        self._prompts = prompt_cache.PromptCache()
         self._script = script_from(script) if script is not None else None
         self._log = log
         self._acting_tools = acting_tools
@@ -164,6 +165,8 @@ class Emulator:
         try:
             call = self._call(route, as_dict(value), headers, path, manners)
             reply = self._answered(call)
+            counted = {prompt_cache.HEADER: self._prompts.count(call)}
+            reply = replace(reply, headers={**reply.headers, **counted})
         except Refused as refused:
             return _deviating(_refusal(route, refused.refusal), refused.refusal, manners)
         return _hampered(reply, failure) if failure else reply

@@ -38,6 +38,7 @@ from innervoice.memory.envelopes import Handle, is_envelope
 from innervoice.memory.restoring import Opened, lost_parts
 from innervoice.memory.retention import says_more
 from innervoice.planning.decisions import Decision
+from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import encoded_plan
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.wire.dialects import dialect_named
@@ -134,6 +135,8 @@ class Appended:
     """Whether nothing that was sent depends on where the open turn begins."""
     tokens: int = 0
     """About how many tokens it has."""
+    effort: EffortWord | None = None
+    """The effort in force."""
 
 
 class _Answered(NamedTuple):

@@ -173,7 +173,11 @@ class ClientRequest:
 
     def record(self, attempt: Attempt, message: Message) -> tuple[TurnRecord, list[bytes]] | None:
         """The record of the answer and its keys; None if there is nothing that a client could lose."""
-        record = record_of(message, self.report.tenant, attempt.digest)
+        effort, row = attempt.in_force, attempt.candidate.target.row
+        # Where the effort can change inside a conversation, each turn says which one it was written with.
+        keeps_all = row.effort_updates and effort not in (None, "default")
+        message = message.replace(effort=effort)
+        record = record_of(message, self.report.tenant, attempt.digest, keeps_all=keeps_all)
         if record is None:
             return None
         handles = () if attempt.is_bytes else handles_of(message, self.report.tenant)
@@ -195,7 +199,7 @@ class ClientRequest:
         """The request as it is sent to a candidate."""
         if self.state is not None and not self.state.is_plain:
             return await self._continued(self.state, candidate, route)
-        if self.split is not None and self._rewritten is None and route.at_most is None:
+        if self.split is not None and self._rewritten is None and not route.rules:
             owner = self._owner(self.split, candidate)
             attempt = self._forwarded(self.split, owner, candidate) or self._appended(
                 self.split, owner, candidate

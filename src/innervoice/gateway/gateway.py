@@ -255,6 +255,7 @@ class Gateway:
         keeps = self.keeps(report)
         if keeps == "off" or not (record := request.record(attempt, message)):
             return
+        message = record[0].message
         stored = without_summaries(message) if keeps == "seals" else message
         if not await self.turns.put(*record, None if keeps == "ram" else stored):
             report.store = "degraded"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
@@ -72,6 +72,8 @@ class Report:
     """The id of the caller's virtual key, never the key."""
     limited: str | None = None
     """The caller's limit because of which the request was refused: requests, tokens, streams or budget."""
+    policy: Mapping[str, Any] | None = None
+    """What the rules of the configuration made of the reasoning setting; None: there are none."""
     needs_usage: bool = False
     """Whether a limit of the caller counts tokens: they are estimated if the provider does not report them."""
     cost: float | None = None

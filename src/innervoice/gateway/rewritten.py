@@ -10,21 +10,22 @@ notes is one without changes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
-from innervoice.canon.reasoning import Effort, Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
+from innervoice.gateway.effort_policy import GovernedRequest, governed_by
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.forwarded import with_model
@@ -40,9 +41,11 @@ from innervoice.gateway.gateway_members import (
 )
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
+from innervoice.memory.effort_history import KnownEfforts, effort_word, with_known_efforts
 from innervoice.memory.envelopes import Handle
 from innervoice.memory.records import TurnsByKey
 from innervoice.memory.restoring import TurnRestorer, with_turns
+from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
 from innervoice.text_search import is_searched
@@ -62,6 +65,7 @@ __all__ = ["Attempt", "RefusedSeals", "RewrittenRequest"]
 _WARNINGS = frozenset(
     {
         "control_unknown",
+        "effort_at_top",
         "reasoning_missing",
         "restoration_refused",
         "stop_in_reasoning",
@@ -71,7 +75,6 @@ _WARNINGS = frozenset(
 """Notes about something that is sent unchanged."""
 _SPELLED = frozenset[str]().union(*MEMBERS.values())
 """The members in which hosts of one dialect accept reasoning settings, each in its own."""
-_EFFORTS = get_args(Effort)
 _SETTINGS = ("thinking", "output_config", "additionalModelRequestFields")
 """Members in which a client may combine settings that a model does not accept together: off and an effort, on and no budget."""
 
@@ -94,6 +97,15 @@ class Attempt(NamedTuple):
     """What is sent, for the next request to continue."""
     rewritten: RewrittenRequest | None = None
     """The request, if all of it was read."""
+    effort: EffortWord | None = None
+    """The effort in force, where the one at the top of the request may be another."""
+
+    @property
+    def in_force(self) -> EffortWord | None:
+        """The effort that the answer is written with; None for a budget."""
+        if self.effort is not None:
+            return self.effort
+        return self.appended.effort if self.appended else effort_word(self.request.reasoning)
 
     @property
     def sent(self) -> bytes | None:
@@ -163,6 +175,7 @@ class RewrittenRequest:
         self.stream = bool(stream) if endpoint.stream is None else endpoint.stream
         self._body, self._value = body, value
         self._sealer, self._secret = gateway.sealer, gateway.lookup_key
+        self._headers = headers
         self._betas = asked_betas(headers, value)
         self.request = with_turns(decode_request(value, endpoint.dialect), turns)
         self._restorer = TurnRestorer(
@@ -173,6 +186,8 @@ class RewrittenRequest:
             older=gateway.older_lookup_keys,
         )
         self._refused = gateway.refused
+        self._efforts = KnownEfforts((), None, None)
+        """The efforts of the conversation, for the last candidate."""
         self._left_out = 0
         """Pieces of reasoning that were refused before."""
         self._stored: TurnsByKey = {}
@@ -229,7 +244,7 @@ class RewrittenRequest:
         """The request as it is sent to a candidate; raises `UsageError` if it cannot be sent."""
         target, notebook = candidate.target, Notebook()
         self._restore_for(target)
-        request = self._fitted(candidate, route.at_most, notebook)
+        request = self._fitted(candidate, route, notebook)
         notebook.take(self._restorer.notebook)
         plan = planned(request, target, checked=True, notebook=notebook)
         wire = encoded_plan(plan)
@@ -251,13 +266,29 @@ class RewrittenRequest:
         members: Mapping[str, Any] = {}
         if body is None:
             owner = self.report.tenant, self._secret
-            members = added_members(request, self._value, target, betas, owner, notebook)
+            flags = tuple(dict.fromkeys([*betas, *as_list(wire.body.get("anthropic_beta"))]))
+            members = added_members(request, self._value, target, flags, owner, notebook)
             wire = with_members(wire, members)
         self._report(candidate, plan.plan, notebook)
         sent = None
-        if body is None:
+        efforts = self._efforts
+        if body is None and not efforts.is_waiting:
             sent = first_sent(plan, wire, request, betas, self.digest, self.report)
-        return Attempt(candidate, request, wire, self.digest, body, betas, members, sent, self)
+            if sent is not None:
+                notes = tuple(note for note in sent.notes if note.code != "effort_at_top")
+                sent = replace(sent, effort=efforts.in_force, notes=notes)
+        return Attempt(
+            candidate,
+            request,
+            wire,
+            self.digest,
+            body,
+            betas,
+            members,
+            sent,
+            self,
+            efforts.in_force,
+        )
 
     def _check_server_state(self, request: Request, plan: Plan, notebook: Notebook) -> None:
         """Raises `Refused` if something is not sent that stands for content which another provider stores: an answer would be wrong."""
@@ -304,7 +335,7 @@ class RewrittenRequest:
         ]
         self.report.leave_out(len(places), sum(place in self._places for place in places))
 
-    def _fitted(self, candidate: Candidate, at_most: Effort | None, notebook: Notebook) -> Request:
+    def _fitted(self, candidate: Candidate, route: Route, notebook: Notebook) -> Request:
         """The request without content that only its client's own provider understands, and with the limits of the configuration."""
         target, request = candidate.target, self._restored
         changes: dict[str, Any] = {}
@@ -318,11 +349,16 @@ class RewrittenRequest:
         dialect = self.endpoint.dialect
         extra = shown_elsewhere(request, dialect, target, notebook)
         setting = request.reasoning
+        if route.rules:
+            governed = governed_by(route.rules, self._asks_for(messages), target, notebook)
+            messages, setting = governed.messages, governed.setting
+            self.report.policy = governed.explained
+        efforts = with_known_efforts(messages, setting, target, request.extra, notebook)
+        self._efforts, setting = efforts, efforts.setting
+        if efforts.messages is not request.messages:
+            changes["messages"] = efforts.messages
         if extra is request.extra:
             setting = shown_to_client(setting, dialect, target, notebook)
-        if at_most and setting and _is_above(setting, at_most):
-            setting = Reasoning(at_most, show=setting.show)
-            notebook.add("effort_limited", f"at most {at_most}")
         request = request.replace(
             **changes,
             reasoning=setting,
@@ -334,6 +370,12 @@ class RewrittenRequest:
             stream=self.stream or target.row.stream_only,
         )
         return with_marked_errors(request, target)
+
+    def _asks_for(self, messages: tuple[Message, ...]) -> GovernedRequest:
+        """The facts of the request that rules of the configuration depend on."""
+        return GovernedRequest(
+            self.report.tenant, self._headers, self.request.replace(messages=messages)
+        )
 
     def _accepted(self, candidate: Candidate, notebook: Notebook) -> tuple[Message, ...]:
         """The messages without the reasoning that this candidate refused before."""
@@ -367,13 +409,6 @@ def _first_member(value: Any, names: Sequence[str]) -> str | None:
 def _count(body: Mapping[str, Any], dialect: Dialect) -> int:
     """How many items the history of a body has."""
     return len(as_list(body.get(dialect.history)))
-
-
-def _is_above(setting: Reasoning, limit: Effort) -> bool:
-    """Whether more than the limit is requested; a budget may be any effort, so the limit replaces it."""
-    if setting.effort is None:
-        return setting.budget is not None
-    return _EFFORTS.index(setting.effort) > _EFFORTS.index(limit)
 
 
 def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
-from innervoice.canon.reasoning import Effort
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_hosts, host_of, is_served
 from innervoice.catalog.makers import closest_names, maker_of, names_at, owners_of
@@ -32,6 +31,7 @@ from innervoice.gateway.config.names import (
     split_name,
     without_suffix,
 )
+from innervoice.gateway.effort_policy import PlacedRule, described, placed_rules, rules_for
 from innervoice.gateway.upstreams import (
     Account,
     Candidate,
@@ -60,8 +60,8 @@ class Route:
 
     asked: str
     candidates: tuple[Candidate, ...]
-    at_most: Effort | None = None
-    """The highest effort that the config allows."""
+    rules: tuple[PlacedRule, ...] = ()
+    """The rules of the config for its reasoning, the first one first."""
 
 
 class UnknownModelError(UsageError):
@@ -106,6 +106,7 @@ class Routes:
         globs = (model for model in config.models if model.is_glob)
         self._globs = sorted(globs, key=lambda model: -len(model.name.replace("*", "")))
         self._environ = environ
+        self._rules = placed_rules(config)
         self._is_exposed = exposure_problem(config.server.host, {}) is not None
         self._emulated = base_url_of
         self._upstreams = {
@@ -205,7 +206,7 @@ class Routes:
                 problems += error.problems
         if not candidates:
             raise NotConfiguredError(tuple(problems))
-        return Route(requested, tuple(candidates), entry.reasoning.at_most if entry else None)
+        return Route(requested, tuple(candidates), rules_for(requested, entry, self._rules))
 
     def _provider_of(self, name: str) -> str:
         """The provider that a bare name belongs to."""
@@ -301,7 +302,7 @@ def _listens(config: GatewayConfig, *, stored_keys: bool) -> str:
 
 def _entry(model: NamedModel, routes: Routes) -> Iterator[str]:
     """What an entry of [[models]] reaches, and what is wrong with it."""
-    limit = f", effort at most {model.reasoning.at_most}" if model.reasoning.at_most else ""
+    limit = f", {described(model.reasoning)}" if described(model.reasoning) else ""
     yield f"{model.name}{limit}"
     problems: list[str] = []
     reached = 0

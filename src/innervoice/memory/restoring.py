@@ -273,10 +273,10 @@ def _is_same(turn: Message, other: Message) -> bool:
 
 
 def record_of(
-    message: Message, tenant: str, digest: ConversationDigest
+    message: Message, tenant: str, digest: ConversationDigest, *, keeps_all: bool = False
 ) -> tuple[TurnRecord, Sequence[bytes]] | None:
-    """The record of a turn after a conversation, and its keys; None if every program keeps all of it."""
-    if not any(map(says_more, message.parts)):
+    """The record of a turn after a conversation, and its keys; None if every program keeps all of it, unless `keeps_all`."""
+    if not any(map(says_more, message.parts)) and not keeps_all:
         return None
     digest.run = digest.run or new_run()
     name = f"{digest.run}{os.urandom(8).hex()}"

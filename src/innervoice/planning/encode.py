@@ -23,12 +23,14 @@ from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, RuleError, UsageError
 from innervoice.planning.compactions import UNREADABLE
+from innervoice.planning.effort_changes import with_changes, without_changes
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.planning.settings import Compiler
 from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named, request_reader_of
+from innervoice.wire.json_access import as_list
 from innervoice.wire.media import Types, kind_of, type_of, way_of
 from innervoice.wire.response_schema import fit_schema
 from innervoice.wire.serve import ReceivedMembers, without
@@ -102,6 +104,8 @@ class _Encoding:
         if len(messages) > 2 and not dialect.joins_turns:
             messages = _with_joined_calls(messages)
         messages = fit_media(messages, fitted.target, fitted.notebook)
+        if fitted.effort.has_changes:
+            messages = self._with_effort_changes(messages)
         if self._request.tools:
             fitted.change_tools(self._tool)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)
@@ -115,16 +119,39 @@ class _Encoding:
         extra = self._request.extra
         if isinstance(extra, ReceivedMembers) and not fitted.reasons:
             extra = self._settled(extra)
+        headers = {"content-type": "application/json", **dialect.headers}
+        body = merged(merged(self._enveloped(body), fields), extra)
+        if fitted.effort.is_carried and dialect.effort_flag:
+            self._set_flag(dialect.effort_flag, headers, body)
         return Wire(
             url=self._url(),
-            headers={"content-type": "application/json", **dialect.headers},
-            body=merged(merged(self._enveloped(body), fields), extra),
+            headers=headers,
+            body=body,
             dialect=dialect.name,
             notes=fitted.notebook.notes(),
             reasoning=fitted.report,
             prefix=plan.prefix,
             scope=self._request.scope,
         )
+
+    def _with_effort_changes(self, messages: tuple[Message, ...]) -> tuple[Message, ...]:
+        """The messages with the changes of the effort in the target's form, if it reads them."""
+        fitted, choice = self._fitted, self._fitted.choice
+        if not fitted.effort.is_carried:
+            return without_changes(messages, fitted.target)
+        at_top = "none" if choice and choice.off else choice.effort if choice else None
+        return with_changes(messages, fitted.target, at_top, fitted.notebook)
+
+    def _set_flag(self, flag: str, headers: dict[str, str], body: dict[str, Any]) -> None:
+        """Sets the flag that a message of the body needs: in a header, or in the body where the host has no header for it."""
+        place = self._dialect.effort_path[0]
+        if not any(place in message for message in body[self._dialect.history]):
+            return
+        if self._host is not None and self._host.envelope:
+            flags = [*as_list(body.get("anthropic_beta")), flag]
+            body["anthropic_beta"] = list(dict.fromkeys(flags))
+        else:
+            headers["anthropic-beta"] = flag
 
     def _settled(self, extra: dict[str, Any]) -> dict[str, Any]:
         """The client's further members, without those that are refused because the model does not reason."""
@@ -255,7 +282,8 @@ def _alternating(planned: Plan) -> tuple[Message, ...]:
                 parts = (*before[:-1], Text(f"{one.text}\n\n{other.text}"), *after[1:])
             case _:
                 parts = (*before, *after)
-        messages[gap - 1 : gap + 1] = [neighbours[0].replace(parts=parts)]
+        effort = neighbours[1].effort or neighbours[0].effort
+        messages[gap - 1 : gap + 1] = [neighbours[0].replace(parts=parts, effort=effort)]
     return tuple(messages)
 
 

@@ -14,6 +14,7 @@ from innervoice.canon.value import Value
 from innervoice.planning.decisions import Decision
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
+from innervoice.planning.request import FittedRequest
 
 __all__ = ["Problem", "Problems", "Severity", "lint"]
 
@@ -88,6 +89,7 @@ def lint(
         elif _is_stored_inline(decision, messages):
             why = "reasoning between tags is part of the text, and would be read as the answer"
             problems.append(_problem("inline_thinking", decision.message, why, decision.part))
+    problems += _of_efforts(fitted)
     if plan.thinking_off and fitted.reasons:
         problems.append(_loop_problem(messages))
     if fitted.refuses_prefill:
@@ -108,6 +110,18 @@ def _loop_problem(messages: Sequence[Message]) -> Problem:
     number = max(number for number, message in enumerate(messages) if message.role == "assistant")
     why = "the open tool loop does not begin with this model's thinking"
     return _problem("reasoning_off_for_loop", number, why)
+
+
+def _of_efforts(fitted: FittedRequest) -> Iterator[Problem]:
+    """Changes of the effort that the model does not read where they stand; before the first answer they are none."""
+    if not fitted.effort.has_changes or fitted.effort.is_carried:
+        return
+    is_answered = False
+    for number, message in enumerate(fitted.asked.messages):
+        is_answered = is_answered or message.role == "assistant"
+        if is_answered and message.effort and message.role != "assistant":
+            why = "the model does not read where the effort changes"
+            yield _problem("effort_from_history", number, why)
 
 
 def _of_structure(messages: Sequence[Message]) -> Iterator[Problem]:

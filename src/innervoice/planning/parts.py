@@ -18,7 +18,6 @@ from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
 from innervoice.planning.compactions import UNREADABLE, compaction_of, readable_compaction
 from innervoice.planning.decisions import Ledger, Place
-from innervoice.planning.effort_changes import ITEM
 from innervoice.planning.received import refuses
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import last_said
@@ -213,6 +212,8 @@ class ContentRules:
         block = origin.block if origin and isinstance(origin.block, dict) else {}
         silent = _KNOWN | _CALLED if message.role == "tool" else _KNOWN
         seals = origin.seals if origin else ()
+        if message.effort is not None and origin and origin.dialect:
+            silent |= {*dialect_named(origin.dialect).effort_path[:1]}
         members = {}
         for name, value in block.items():
             if name in self._dialect.message_members:
@@ -227,7 +228,7 @@ class ContentRules:
     def known_members(self, number: int, message: Message) -> Message:
         """A message of a client, without members that its host would refuse: the client may have used another host of this dialect."""
         block = message_members(message)
-        if not block or not is_strict(self._target):
+        if not block or message.effort is not None or not is_strict(self._target):
             return message
         history, plain = self._dialect.history, {"role": message.role}
         members = {
@@ -249,8 +250,8 @@ class ContentRules:
         if part.origin is None:
             return part
         if not self._is_foreign(part):
-            if isinstance(part, Opaque) and not self._has_item(part):
-                why = "the model has no such item; the last effort is sent for the whole request"
+            if isinstance(part, Opaque) and self._lacks_item(part):
+                why = "the model has no such item"
                 self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
                 return None
             return self._unmarked(place, part)
@@ -262,11 +263,12 @@ class ContentRules:
             return None
         return self.abroad(place, part)
 
-    def _has_item(self, part: Opaque) -> bool:
-        """Whether the model has an item that its dialect has."""
-        is_update = isinstance(part.value, dict) and part.value.get("type") == ITEM
-        row = self._target.row
-        return row.effort_updates or row.guess or not is_update
+    def _lacks_item(self, part: Opaque) -> bool:
+        """Whether it is an item that sets something inside the conversation, which only some models have."""
+        row, members = self._target.row, self._dialect.effort_members
+        if row.effort_updates or row.guess or not members or not isinstance(part.value, dict):
+            return False
+        return members.items() <= part.value.items()
 
     def abroad(self, place: Place, part: Part) -> Part:
         """A part without the block of another dialect, and with its cache mark if the target has such marks."""

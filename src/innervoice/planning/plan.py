@@ -74,6 +74,9 @@ class Plan(Value, frozen=True, kw_only=True):
         for item in self.decisions:
             place = f"{item.message}.{item.part}" if item.part is not None else f"{item.message}"
             lines.append(f"  {place:6} {item.kind:10} {item.action:9} {item.rule:3} {item.why}")
+        for number, message in enumerate(self.messages):
+            if message.effort and message.role != "assistant":
+                lines.append(f"  {number:<6} effort     {message.effort} from here on")
         if self.cache:
             lines.append(f"  cache  {self.cache}")
         return "\n".join(lines)

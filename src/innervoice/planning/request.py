@@ -18,7 +18,7 @@ from innervoice.catalog.lookup import card_of
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import takes_cache_marks, without_mark
-from innervoice.planning.effort_changes import effort_in_force
+from innervoice.planning.effort_changes import FittedEffort, fit_effort
 from innervoice.planning.received import fit_received
 from innervoice.planning.settings import Compiler, auto_shown
 from innervoice.wire.controls import Choice, fields_of
@@ -58,6 +58,8 @@ class FittedRequest:
         )
         self._dialect = dialect_named(self.target.dialect)
         self._changes: dict[str, Any] = {}
+        self.effort: FittedEffort
+        """What becomes of the efforts that the history sets."""
         row = self.target.row
         if row.guess:
             self.notebook.add("unknown_model", self.target.model)
@@ -168,9 +170,8 @@ class FittedRequest:
     def _fit(self) -> None:
         request, compiler = self.asked, self._compiler
         setting = None if request.reasoning == _NOTHING_ASKED else request.reasoning
-        if (effort := effort_in_force(request.messages, self.target)) is not None:
-            setting = (setting or Reasoning()).replace(effort=effort, budget=None)
-            self.notebook.add("effort_from_history", effort)
+        self.effort = fit_effort(request, setting, self.target, self.notebook)
+        setting = self.effort.setting
         if setting is not None and not self.target.is_known:
             if setting.show != "auto" or setting.effort or setting.budget is not None:
                 compiler.bend("control_unknown", self.target.model)

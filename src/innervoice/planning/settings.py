@@ -19,7 +19,7 @@ from innervoice.canon.rows import ModelRow
 from innervoice.errors import RuleError
 from innervoice.wire.controls import Choice
 
-__all__ = ["ANSWER_SHARE", "SHARES", "Compiler"]
+__all__ = ["ANSWER_SHARE", "SHARES", "Compiler", "nearest_effort"]
 
 ANSWER_SHARE = 0.05
 SHARES = {"minimal": 0.10, "low": 0.20, "medium": 0.50, "high": 0.80, "xhigh": 0.95, "max": 0.95}
@@ -93,7 +93,7 @@ class Compiler:
         if self._mode == "passthrough":
             return Choice(effort=effort, show=show)
         if row.efforts:
-            nearest = _nearest(effort, row.efforts)
+            nearest = nearest_effort(effort, row.efforts)
             if nearest != effort:
                 self.bend(
                     "effort_clamped",
@@ -167,7 +167,7 @@ class Compiler:
         return None
 
 
-def _nearest(effort: str, taken: tuple[str, ...]) -> str:
+def nearest_effort(effort: str, taken: tuple[str, ...]) -> str:
     """The nearest effort that the model accepts, ties upward."""
     rank = _RANKS[effort]
     return min(taken, key=lambda word: (abs(_RANKS.get(word, rank) - rank), -_RANKS.get(word, 0)))

@@ -23,13 +23,28 @@ def trim(messages: Sequence[Message], keep: int) -> list[Message]:
     if isinstance(keep, bool) or not isinstance(keep, int) or keep < 0:
         raise UsageError(f"keep must be a number of turns, 0 or more, not {keep!r}")
     starts = [number for number, message in enumerate(messages) if _begins_a_turn(message)]
-    system = [message for message in messages if message.role == "system"]
+    system = [
+        item for item in messages if item.role == "system" and (item.parts or not item.effort)
+    ]
     first = starts[0] if starts else len(messages)
     whole = not any(map(_is_of_a_group, messages[:first]))
     if keep >= len(starts) and whole:
         return list(messages)
     start = starts[-min(keep, len(starts))] if keep and starts else len(messages)
-    return system + [message for message in messages[start:] if message.role != "system"]
+    kept = [message for message in messages[start:] if message.role != "system" or message.effort]
+    return system + _in_force(messages[:start], kept)
+
+
+def _in_force(removed: Sequence[Message], kept: list[Message]) -> list[Message]:
+    """The messages that are kept, with the last effort that a removed one set."""
+    efforts = [one.effort for one in removed if one.effort and one.role != "assistant"]
+    for number, message in enumerate(kept if efforts else ()):
+        if message.effort and message.role != "assistant":
+            break
+        if _begins_a_turn(message):
+            kept[number] = message.replace(effort=efforts[-1])
+            break
+    return kept
 
 
 def _begins_a_turn(message: Message) -> bool:

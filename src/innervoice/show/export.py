@@ -60,7 +60,8 @@ def _value(value: Any, turn: ShownTurn, show: Policy) -> dict[str, Any]:
     parts = [_part(item) for item in turn.items if not isinstance(item, Remark)]
     if isinstance(value, Response):
         return {"type": "response", **_response(value, show), "parts": parts}
-    return {"type": "message", "role": value.role, "parts": parts}
+    effort = {"effort": value.effort} if value.effort else {}
+    return {"type": "message", "role": value.role, "parts": parts, **effort}
 
 
 def _response(response: Response, show: Policy) -> dict[str, Any]:

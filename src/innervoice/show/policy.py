@@ -199,6 +199,8 @@ def _turn(value: Any, show: Policy, calls: _Calls) -> ShownTurn:
         )
     items = tuple(_items(value.parts, show, calls))
     if isinstance(value, Message):
+        if value.effort and value.role != "assistant":
+            items = (Remark(f"effort {value.effort} from here on"), *items)
         return ShownTurn(items, value.role)
     remark = _remark(value, items, show)
     items = _with_tokens(items, value.usage, show)

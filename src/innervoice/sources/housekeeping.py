@@ -1,14 +1,21 @@
 """Requests that a client sends for itself: for a title, a summary, a check. A row each: how the system prompt or the user's message begins, and what is asked for.
 
 They are no conversations of the user, however early they arrive. Found in the programs on 2026-11-17; that of opencode in its request, that of Codex in a recorded one.
+
+A program also says which requests come from its sub-agents, in a header: Claude Code since 2.1.139, Codex in its own tests and those of proxies,
+opencode in its source (public repositories, read 2026-11-18).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-__all__ = ["HELPERS", "Helper", "helper_of"]
+__all__ = ["HELPERS", "KINDS", "Helper", "RequestKind", "helper_of", "kind_of"]
+
+RequestKind: TypeAlias = Literal["main", "sub-agent", "title", "summary", "check"]
+"""What a request is for: the user's conversation, a sub-agent's, or something that the client asks for itself."""
+KINDS: tuple[RequestKind, ...] = get_args(RequestKind)
 
 
 class Helper(NamedTuple):
@@ -40,3 +47,35 @@ def helper_of(texts: Iterable[str]) -> Helper | None:
     """The row of a request, by its system prompt and the user's new messages; None for a request of the user."""
     beginnings = [text.lstrip()[:400] for text in texts]
     return next((row for row in HELPERS if any(text.startswith(row.beginning) for text in beginnings)), None)  # fmt: skip
+
+
+class Marked(NamedTuple):
+    """A header that says what kind of request it is in."""
+
+    client: str
+    header: str
+    value: str | None
+    """The value that it must have; None: any but an empty one."""
+    kind: RequestKind
+
+
+MARKED = (
+    Marked("Codex", "x-openai-subagent", "compact", "summary"),
+    Marked("Codex", "x-openai-subagent", None, "sub-agent"),
+    Marked("Codex", "x-codex-parent-thread-id", None, "sub-agent"),
+    Marked("Claude Code", "x-claude-code-agent-id", None, "sub-agent"),
+    Marked("Claude Code", "x-claude-code-parent-agent-id", None, "sub-agent"),
+    Marked("opencode", "x-parent-session-id", None, "sub-agent"),
+)
+_KIND_OF: dict[str, RequestKind] = {"a title": "title", "a summary": "summary"}
+
+
+def kind_of(headers: Mapping[str, str], texts: Iterable[str]) -> RequestKind:
+    """What a request is for, by its headers in lowercase, its system prompt and the user's new messages."""
+    if helper := helper_of(texts):
+        return _KIND_OF.get(helper.asks_for, "check")
+    for row in MARKED:
+        value = headers.get(row.header, "").strip()
+        if value and row.value in (None, value):
+            return row.kind
+    return "main"

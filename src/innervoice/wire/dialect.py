@@ -193,6 +193,16 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Members that refer to what the provider stores, or ask it for something else than an answer -> what to send elsewhere."""
     compactions: tuple[str, ...] = ()
     """Types of blocks that stand for the whole conversation before them."""
+    effort_path: tuple[str, ...] = ()
+    """Where a message of the history sets another effort for what follows, so that the prompt cache stays valid; empty: it has no such message."""
+    effort_members: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
+    """What else such a message has."""
+    effort_follows: bool = False
+    """Such a message stands behind the user's turn; elsewhere before it."""
+    effort_off: bool = False
+    """Such a message can switch reasoning off, where the model can."""
+    effort_flag: str | None = None
+    """The flag of `anthropic-beta` that it needs."""
     file_references: tuple[str, ...] = ()
     """Members of blocks that name a file which the provider stores."""
     turns_are_items: bool = False

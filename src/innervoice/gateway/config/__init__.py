@@ -2,6 +2,7 @@
 
     [server]                 where the gateway listens, what it keeps, its limits
     [[models]]               names that callers may ask for, and what each of them reaches
+    [[reasoning]]            how much is reasoned, by model, caller and kind of request
     [upstreams.NAME]         accounts and addresses of providers, and the user's own servers
     [keys]                   the callers' keys: TENANT = "env:..."
 
@@ -25,13 +26,15 @@ from innervoice.gateway.config.checks import LOOPBACK, checked_tables, exposure_
 from innervoice.gateway.config.reading import Problems
 from innervoice.gateway.config.secrets import is_reference, secret, text_or_secret
 from innervoice.gateway.config.upstreams import CALLERS_OWN
+from innervoice.sources.housekeeping import RequestKind
 
 __all__ = [
     "EXAMPLE",
     "ConfigError",
     "GatewayConfig",
     "NamedModel",
-    "ReasoningLimit",
+    "ReasoningPolicy",
+    "ReasoningRule",
     "Remember",
     "ServerSettings",
     "UpstreamSettings",
@@ -100,10 +103,29 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     """How many concurrent answers one caller's key may have."""
 
 
-class ReasoningLimit(Row, frozen=True, kw_only=True):
-    """How much a model may reason, whatever a caller requests."""
+class ReasoningPolicy(Row, frozen=True, kw_only=True):
+    """How much a model reasons, and what it shows of that, whatever a caller requests."""
 
     at_most: Effort | None = None
+    """The highest effort."""
+    at_least: Effort | None = None
+    """The lowest effort."""
+    default: Effort | None = None
+    """The effort for requests that name none."""
+    show: Literal["full", "summary", "hidden"] | None = None
+    """What is shown of the reasoning, where the model can show it."""
+    auto: bool | None = None
+    """The gateway chooses the effort by the shape of the request."""
+
+
+class ReasoningRule(ReasoningPolicy, frozen=True, kw_only=True):
+    """The same for some models, callers and kinds of requests; an empty list stands for all."""
+
+    models: tuple[str, ...] = ()
+    """The names that callers ask for; `*` stands for any text."""
+    keys: tuple[str, ...] = ()
+    """The owners of keys."""
+    kinds: tuple[RequestKind, ...] = ()
 
 
 class NamedModel(Row, frozen=True, kw_only=True):
@@ -112,7 +134,7 @@ class NamedModel(Row, frozen=True, kw_only=True):
     name: str
     to: tuple[str, ...]
     """The models that are called, the first one that works."""
-    reasoning: ReasoningLimit = ReasoningLimit()
+    reasoning: ReasoningPolicy = ReasoningPolicy()
 
     @property
     def is_glob(self) -> bool:
@@ -146,6 +168,8 @@ class GatewayConfig(Row, frozen=True, kw_only=True):
 
     server: ServerSettings = ServerSettings()
     models: tuple[NamedModel, ...] = ()
+    reasoning: tuple[ReasoningRule, ...] = ()
+    """Rules, of which the first that has a member decides it; those of [[models]] come last."""
     upstreams: dict[str, UpstreamSettings] = {}  # noqa: RUF012 - msgspec copies it
     keys: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Tenants -> references to their keys."""

@@ -34,6 +34,7 @@ from innervoice.gateway.config.upstreams import (
     provider_ids,
 )
 from innervoice.plugins import plugin_names
+from innervoice.sources.housekeeping import KINDS
 
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 
@@ -55,6 +56,9 @@ def _is_store(value: str) -> bool:
 _TOP = {
     "server": MemberKind("a table [server]", lambda value: isinstance(value, dict)),
     "models": MemberKind("a list of tables [[models]]", lambda value: isinstance(value, list)),
+    "reasoning": MemberKind(
+        "a list of tables [[reasoning]]", lambda value: isinstance(value, list)
+    ),
     "upstreams": MemberKind("tables [upstreams.NAME]", lambda value: isinstance(value, dict)),
     "keys": MemberKind("a table [keys]", lambda value: isinstance(value, dict)),
 }
@@ -92,7 +96,23 @@ _MODEL = {
     ),
     "reasoning": _ANY,
 }
-_REASONING = {"at_most": word(*get_args(Effort))}
+_EFFORT = word(*get_args(Effort))
+_REASONING = {
+    "at_most": _EFFORT,
+    "at_least": _EFFORT,
+    "default": _EFFORT,
+    "show": word("full", "summary", "hidden"),
+    "auto": MemberKind("true or false", lambda value: isinstance(value, bool)),
+}
+_NAMES = MemberKind(
+    "a list of names",
+    lambda value: (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(one, str) and one for one in value)
+    ),
+)
+_RULE = {**_REASONING, "models": _NAMES, "keys": _NAMES, "kinds": _NAMES}
 
 
 def checked_tables(
@@ -121,7 +141,14 @@ def checked_tables(
     check_keys(keys, environ, problems, exposed=exposed is not None)
     if exposed and not keys and not may_have_stored_keys:
         problems.add("server.host", exposed)
-    return {"server": server, "models": models, "upstreams": upstreams, "keys": keys}
+    rules = _rules(top.get("reasoning", []), keys, problems, may_have_more=may_have_stored_keys)
+    return {
+        "server": server,
+        "models": models,
+        "reasoning": rules,
+        "upstreams": upstreams,
+        "keys": keys,
+    }
 
 
 # ---- the server ------------------------------------------------------------------------------------
@@ -234,6 +261,7 @@ def _model(
             problems.add(f"{place}.to{at}", problem)
     if "reasoning" in model:
         model["reasoning"] = problems.members(model["reasoning"], f"{place}.reasoning", _REASONING)
+        _check_range(model["reasoning"], f"{place}.reasoning", problems)
     return {**model, "to": targets}
 
 
@@ -270,3 +298,45 @@ def _model_problem(model: str, name: str | None) -> str | None:
         allowed = f"no `*`, or {stars} as in the name" if stars else "no `*`: the name has none"
         return f"expected {allowed}, got {shown(model)}"
     return None
+
+
+# ---- how much is reasoned --------------------------------------------------------------------------
+
+
+def _rules(
+    values: list[Any], keys: Mapping[str, Any], problems: Problems, *, may_have_more: bool
+) -> list[dict[str, Any]]:
+    """The tables [[reasoning]]; with `may_have_more`, the store may have other owners of keys."""
+    rules = []
+    for index, value in enumerate(values):
+        place = f"reasoning[{index}]"
+        rule = problems.members(value, place, _RULE)
+        is_known = isinstance(value, dict) and value.keys() <= _RULE.keys()
+        if is_known and not value.keys() & _REASONING.keys():
+            problems.add(place, f"expected one of {', '.join(_REASONING)}, got none of them")
+        _check_range(rule, place, problems)
+        known = {"kinds": KINDS, **({} if may_have_more else {"keys": [*keys]})}
+        for member, words in known.items():
+            for position, name in enumerate(rule.get(member, ())):
+                if name not in words:
+                    expected = f"one of {', '.join(words)}" if words else "an owner in [keys]"
+                    problem = f"expected {expected}, got {shown(name)}{did_you_mean(name, words)}"
+                    problems.add(f"{place}.{member}[{position}]", problem)
+        rules.append(rule)
+    return rules
+
+
+def _check_range(policy: Mapping[str, Any], place: str, problems: Problems) -> None:
+    """The lowest effort must not be above the highest, and the default must be between them."""
+    ranks = {word: rank for rank, word in enumerate(get_args(Effort))}
+    most, least = policy.get("at_most"), policy.get("at_least")
+    if most is not None and least is not None and ranks[least] > ranks[most]:
+        problems.add(f"{place}.at_least", f"expected {most} or less, as in at_most, got {least!r}")
+        return
+    default = policy.get("default")
+    if default is not None and most is not None and ranks[default] > ranks[most]:
+        problems.add(f"{place}.default", f"expected {most} or less, as in at_most, got {default!r}")
+    if default is not None and least is not None and ranks[default] < ranks[least]:
+        problems.add(
+            f"{place}.default", f"expected {least} or more, as in at_least, got {default!r}"
+        )

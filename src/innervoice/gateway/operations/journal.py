@@ -151,6 +151,7 @@ def explain(report: Report) -> dict[str, Any]:
             "rules": [_redacted(rule) for rule in report.rules[: LIMITS.explained_rules]],
             "store": _redacted(report.store),
         },
+        "policy": None if report.policy is None else dict(report.policy),
         "plan": [_planned(item) for item in report.plan],
         "notes": [_explained(note) for note in report.notes[: LIMITS.explained_notes]],
         "usage": {

@@ -47,6 +47,10 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="anthropic",
     package=__name__,
+    effort_path=("output_config", "effort"),
+    effort_members={"role": "system"},
+    effort_follows=True,
+    effort_flag="mid-conversation-output-config-2026-07-01",
     counts="input_tokens",
     counts_at=("/messages", "/messages/count_tokens"),
     counted=("model", "messages", "system", "tools", "tool_choice", "thinking"),

@@ -19,6 +19,7 @@ from innervoice.wire.rules import (
     claude_is_on,
     is_forced,
     last_turn,
+    quoted,
     refused,
     turns_of,
 )
@@ -30,6 +31,7 @@ THINKING = ("thinking", "redacted_thinking")
 _ID = re.compile(r"[a-zA-Z0-9_-]+")
 _SAMPLING = ("temperature", "top_p", "top_k")
 _MOST_MARKS = 4
+_EFFORT_FLAGS = {"mid-conversation-output-config-2026-07-01", "per-turn-control-2026-07-01"}
 _WITHOUT_SAMPLING = "2026-10-21"
 
 
@@ -71,8 +73,29 @@ def problems(
         yield refused(
             f"A maximum of {_MOST_MARKS} blocks with cache_control may be provided. Found {marks}."
         )
+    betas += map(str, as_list(body.get("anthropic_beta")))
+    yield from _efforts(body, target, None if headers is NO_HEADERS else frozenset(betas))
     yield from last_turn(body.get("messages"), row)
     yield from _history(body, target, on=on)
+
+
+def _efforts(
+    body: dict[str, Any], target: Target, flags: frozenset[str] | None
+) -> Iterator[Refusal]:
+    """Messages that set another effort: only with a flag, and only at models that have them. None: the flags are not known."""
+    row = target.row
+    for number, message in enumerate(map(as_dict, as_list(body.get("messages")))):
+        if "output_config" not in message:
+            continue
+        place, word = f"messages.{number}.output_config", as_dict(message["output_config"]).get("effort")  # fmt: skip
+        is_flagged = flags is None or not flags.isdisjoint(_EFFORT_FLAGS)
+        if not is_flagged or not (row.effort_updates or row.guess):
+            yield refused(f"{place}: Extra inputs are not permitted")
+        elif message.get("role") != "system":
+            yield refused(f"{place}: Only messages with role 'system' can change the configuration")
+        elif word is not None and row.efforts and word not in row.efforts:
+            words = quoted(list(row.efforts), "or").replace(", or", " or")
+            yield refused(f"{place}.effort: Input should be {words}")
 
 
 def _cache_marks(lists: list[Any]) -> Iterator[Any]:

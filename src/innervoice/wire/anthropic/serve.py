@@ -15,6 +15,8 @@ from innervoice.canon.usage import Usage
 from innervoice.frames.frame import Frame
 from innervoice.wire.anthropic.read import AnthropicReader
 from innervoice.wire.anthropic.write import read_media
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.effort_messages import changed_effort
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -144,7 +146,10 @@ def _message(message: dict[str, Any]) -> Message:
                 parts.append(_CONTENT.part(block))
     beside = without(message, "role", "content")
     if role == "system":
-        return with_role("system", tuple(parts), "anthropic", {"role": "system", **beside})
+        block = {"role": "system", **beside}
+        system = with_role("system", tuple(parts), "anthropic", block)
+        effort = changed_effort(block, dialect_named(_DIALECT)) if beside else None
+        return system.replace(effort=effort) if effort else system
     return with_role("user", tuple(parts), "anthropic", beside)
 
 

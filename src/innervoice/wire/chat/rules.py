@@ -48,6 +48,10 @@ def problems_beside_shape(body: dict[str, Any], target: Target) -> Iterator[Refu
     """Why the API would refuse a body whose members are all known and of the right types."""
     row, on = target.row, is_on(body, target)
     yield from _together(body, target)
+    if target.provider == "openrouter" and not row.effort_updates:
+        messages = map(as_dict, as_list(body.get("messages")))
+        if any("configuration_update" in message for message in messages):
+            yield refused("configuration_update is not supported with this model.")
     if is_strict(target):
         for path, _ in misfit_files(body.get("messages"), write, ("messages",)):
             yield unsupported_image(bracketed(path))

@@ -15,6 +15,8 @@ from innervoice.frames.frame import Frame
 from innervoice.wire.chat.read import ChatReader, write_usage
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS
 from innervoice.wire.chat.write import read_media, write_assistant
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.effort_messages import changed_effort
 from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -144,7 +146,12 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
     if role not in ("system", "user"):
         rest["role"] = role
     parts = content.parts(message.get("content"))
-    return with_role(_ROLES.get(role, "user"), parts, reader.dialect, rest)
+    said = with_role(_ROLES.get(role, "user"), parts, reader.dialect, rest)
+    if "configuration_update" not in rest:
+        return said
+    effort = changed_effort(rest, dialect_named(reader.dialect))
+    # Where nothing is said besides, there is no part either.
+    return said.replace(parts=parts if said.text else (), effort=effort) if effort else said
 
 
 # ---- The whole message of a completion, its end, and its errors.

@@ -163,9 +163,11 @@ def write_message(message: Message, write_file: WriteFile = write_media) -> list
         {"role": "tool", "tool_call_id": part.call_id, "content": _result(part, write_file), **rest}
         for part in results
     ]
-    if others:
+    if others or (message.effort and rest and not results):
         role = "user" if message.role == "tool" else message.role
-        written.append({"role": role, "content": _content(others, write_file), **rest})
+        written.append(
+            {"role": role, "content": _content(others, write_file) if others else "", **rest}
+        )
     return written
 
 

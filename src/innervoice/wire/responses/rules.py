@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from innervoice.canon.target import Target
@@ -58,6 +59,7 @@ def problems(
             param="reasoning.summary",
         )
     items = [as_dict(item) for item in as_list(body.get("input"))]
+    yield from _updates(body, items)
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
     yield from _groups(items, target)
@@ -67,6 +69,23 @@ def problems(
     yield from _async(body, items, target)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
+
+
+def _updates(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Where an item may set another effort: directly before a message of the user, never two in a row; not with compaction.
+
+    The rules are those of OpenAI's guide and of NousResearch/hermes-agent 103019 and 103246 (2026-09); the texts of the refusals of places are not
+    known.
+    """
+    for item, following in pairwise([*items, {}]):
+        if item.get("type") != _UPDATE:
+            continue
+        if body.get("context_management"):
+            yield refused("The 'configuration_update' item type is not supported with compaction.", param="input")  # fmt: skip
+        elif following.get("type") == _UPDATE:
+            yield refused("Consecutive 'configuration_update' items are not supported.", param="input")  # fmt: skip
+        elif following.get("role") != "user":
+            yield refused("A 'configuration_update' item must directly precede a user message.", param="input")  # fmt: skip
 
 
 def _async(body: dict[str, Any], items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
@@ -128,9 +147,9 @@ def _effort(word: Any, target: Target) -> Iterator[Refusal]:
 
 
 def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> Iterator[Refusal]:
-    if item.get("type") == "configuration_update" and not target.row.effort_updates:
+    if item.get("type") == _UPDATE and not target.row.effort_updates:
         yield refused("The 'configuration_update' item type is not supported with this model.")
-    elif item.get("type") == "configuration_update" and pro:
+    elif item.get("type") == _UPDATE and pro:
         yield refused(
             "The 'configuration_update' item type is not supported with pro or tournament models."
         )
@@ -157,6 +176,7 @@ def _item(item: dict[str, Any], number: int, target: Target, *, pro: bool) -> It
         )
 
 
+_UPDATE = "configuration_update"
 _STARTS = {"reasoning": "rs", "message": "msg", "function_call": "fc"}
 
 

@@ -10,6 +10,8 @@ from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
 from innervoice.frames.frame import Frame
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.effort_messages import changed_effort
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
@@ -45,7 +47,9 @@ __all__ = [
     "write_stream_error",
 ]
 
-_CONTENT = UserContent("openai-responses", read_media)
+_NAME = "openai-responses"
+_UPDATE = "configuration_update"
+_CONTENT = UserContent(_NAME, read_media)
 _OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "stream")
 _CHOICES = ("auto", "none", "required", "any")
 _SUMMARIES = ("auto", "concise", "detailed")
@@ -124,9 +128,13 @@ def read_messages(value: Any) -> list[Message]:
             rest = {"type": kind} if kind != "function_call_output" else {}
             result = _CONTENT.result(item.get("call_id"), item.get("output"), block=more)
             messages.append(with_role("tool", (result,), "openai-responses", rest))
+        elif kind == _UPDATE and (effort := changed_effort(item, dialect_named(_NAME))):
+            close()
+            origin = Origin(dialect=_NAME, block=item, item="input")
+            messages.append(Message("system", (), origin, effort=effort))
         elif str(kind).endswith("_output") or kind in (
             "item_reference",
-            "configuration_update",
+            _UPDATE,
             "additional_tools",
         ):
             close()

@@ -114,6 +114,8 @@ def _input(message: Message) -> list[dict[str, Any]]:
     items: list[dict[str, Any]] = []
     content: list[Any] = []
     rest = message.origin.block if message.origin and isinstance(message.origin.block, dict) else {}
+    if message.effort is not None and not message.parts:
+        return [rest] if rest else []  # an item of its own
     for part in message.parts:
         match part:
             case Text(origin=None):
