@@ -44,6 +44,10 @@ def test_recorded_streams_are_legal(capsys):
     assert sum(counts.values()) > 120
 
 
+# Measured with the real program, tests/llamacpp, of which there is no recording.
+MEASURED = {("openai-chat", "created", "llamacpp")}
+
+
 @needs_shared
 def test_tolerances_are_needed():
     """A host that no longer needs a tolerance, or never did, does not get it."""
@@ -60,7 +64,7 @@ def test_tolerances_are_needed():
         for host in hosts
     }
 
-    assert set() == listed - needed
+    assert set() == listed - needed - MEASURED
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

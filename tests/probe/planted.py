@@ -79,7 +79,7 @@ PLANTED = [
         ("server", {"seals": "ignored"}, "unsigned"),
         ("server", {"seals": "absent"}, "seals"),
         ("server", {"dropped": "refused"}, "dropped"),
-        ("server", {"counts_reasoning": False}, "usage"),
+        ("host", {"counts_reasoning": False}, "usage"),
         ("server", {"error_shape": "detail"}, "error-shape"),
         ("server", {"stream_event": "message_pause"}, "grammar"),
         ("server", {"parallel_calls": False}, "parallel"),

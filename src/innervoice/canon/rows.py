@@ -144,6 +144,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Whether every delta of the reasoning repeats the earlier ones."""
     separate_reasoning: bool = False
     """Whether it reports reasoning tokens in addition to the output tokens, not as part of them."""
+    counts_reasoning: bool = True
+    """Whether the token counts of its answers mention their reasoning."""
     sealed_only: bool = False
     """Whether it accepts sealed reasoning back, but refuses readable reasoning."""
     calls_last: bool = False

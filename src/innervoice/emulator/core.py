@@ -369,9 +369,13 @@ def _from_draft(call: EmulatedCall, dialect_server: DialectServer, draft: Answer
         usage=Usage(
             input_tokens=tokens(str(call.body)),
             output_tokens=answer_tokens + (0 if _counts_apart(call) else thought),
-            reasoning_tokens=thought if call.manners.counts_reasoning else None,
+            reasoning_tokens=thought if _counts_reasoning(call) else None,
         ),
     )
+
+
+def _counts_reasoning(call: EmulatedCall) -> bool:
+    return call.target.host is None or call.target.host.counts_reasoning
 
 
 def _counts_apart(call: EmulatedCall) -> bool:

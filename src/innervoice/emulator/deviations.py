@@ -62,8 +62,6 @@ class Manners(Row, frozen=True, kw_only=True):
     """unchecked: changed seals are accepted; ignored: missing ones as well; absent: answers have none."""
     dropped: Literal["refused", "accepted"] | None = None
     """Whether a tool loop without its reasoning is refused; None: as the rules of the dialect say."""
-    counts_reasoning: bool = True
-    """Whether the token counts of an answer mention its reasoning."""
     words: str | None = None
     """The words of every refusal."""
     status: int | None = None

@@ -169,6 +169,10 @@ def _limit(_: ProbeFact, value: Any, target: Target) -> Any:
     return limit if limit in value else value[0]
 
 
+def _counted(_: ProbeFact, value: Any, __: Target) -> Any:
+    return _UNKNOWN if value == "no counts" else value == "counted"
+
+
 def _output(_: ProbeFact, value: Any, __: Target) -> Any:
     return _UNKNOWN if value is None else value
 
@@ -197,6 +201,7 @@ _CONVERTERS: dict[str, Converter] = {
     "default": _default,
     "shown": _shown,
     "showable": _showable,
+    "usage": _counted,
     "usage-separate": _as_it_is,
     "place": _fields,
     "streamed-place": _fields,

@@ -242,8 +242,10 @@ def most_output(session: Session, _fact: ProbeFact) -> Finding:
 
 
 def _thoughts(outcome: Outcome) -> list[Thinking]:
+    """The thoughts of an answer; an empty pair of tags, which templates write for a model that is not to think, is none."""
     parts = outcome.response.parts if outcome.response else ()
-    return [part for part in parts if isinstance(part, Thinking)]
+    thoughts = [part for part in parts if isinstance(part, Thinking)]
+    return [part for part in thoughts if part.text.strip() or not is_inline(part)]
 
 
 def _reasons(outcome: Outcome) -> bool:

@@ -59,7 +59,7 @@ class ChatGrammar(Grammar):
         "no_choices": frozenset({"azure"}),
         "object": frozenset({"azure"}),
         # The time of each chunk instead of the completion's; compound systems: the id of each step.
-        "created": frozenset({"groq", "ollama", "ollama-cloud", "xai"}),
+        "created": frozenset({"groq", "llamacpp", "ollama", "ollama-cloud", "xai"}),
         "changed": frozenset({"groq"}),
         # The same reason twice: once more with the counts.
         "second_reason": frozenset({"openrouter"}),
