@@ -541,3 +541,9 @@ def test_off():
 def test_a_span_is_not_closed_on_another_line_behind_a_fence():
     """The backtick of the first line is no code, so that the next line has a span of its own before the block (S3)."""
     check("```x``` `a\nb` `<think>R</think>` A", "R", "```x``` `a\nb` `` A")
+
+
+def test_an_opener_in_backticks_stays_in_the_thought():
+    """It is what the thought is about; any other repeated opener is swallowed (S6)."""
+    thought = "It asks about `<think>`, and ``<think>``."
+    check(f"<think>{thought}</think>A", thought, "A")

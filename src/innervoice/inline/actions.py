@@ -259,6 +259,9 @@ class MarkerActions:
             self.say(mark.text)
             return
         draft = self.composer.draft or self.composer.start("thinking")
+        if draft.tail(1) == "`":
+            self.say(mark.text)  # The thought is about the tag.
+            return
         draft.remove(mark.text)
         if opening.prefix != "no" and opening.fresh and draft.is_blank():
             # The opener that should have been in the prompt is in the text after all.
