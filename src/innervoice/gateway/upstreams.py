@@ -331,7 +331,7 @@ class GatewayExchange(Exchange):
         if self.tap is not None:
             self.tap.clear()
         self._unread, self._unread_bytes = [], 0
-        self.events.clear()
+        self._forget()
         goes_on = super().started(status, headers)
         # Clients keep calls of several turns apart by their ids, so a number for each answer is not enough.
         if self._decoder is not None:
