@@ -97,7 +97,7 @@ def test_a_limit_is_one_without_a_budget_too(kind):
     response, emulator = ask(kind, "deepseek/deepseek-v4-pro", "rambles=20000", think_at_most=500)
 
     assert ANSWER == response.text
-    assert 2000 < len(response.thinking) < 2200
+    assert 2000 < len(response.thinking) < 2400
     assert "thinking_cut_short" in codes(response)
     assert 2 == len(emulator.bodies)
 
@@ -154,11 +154,12 @@ def test_what_was_ended_is_not_sent_back():
 
 
 def test_both_answers_are_paid_for():
-    model = "anthropic/claude-opus-5-5"
-    response, _ = ask("stream", model, "loops=200,full", loops="answer")
+    model = "anthropic/claude-sonnet-4-5"
+    response, _ = ask("stream", model, "loops=200,full,overruns", loops="answer")
+    assert ANSWER == response.text
     alone = emulated_client().ask(model, QUESTION, reasoning="none")
 
-    assert response.usage.input_tokens > alone.usage.input_tokens
+    assert response.usage.input_tokens > 1.7 * alone.usage.input_tokens
 
 
 def test_copying_the_question_is_no_loop():

@@ -62,6 +62,21 @@ def test_sound_thoughts_are_left_alone():
     assert [] == alarms
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The next element is checked against the target, and it is not equal, so we go on.",
+        "这个元素和目标不相等所以我们继续检查下一个",
+        "The next element is not equal to the target, "
+        + "and it is not equal to the last one that we have seen " * 2
+        + "so we go on.",
+    ],
+)
+def test_a_long_numbered_list_is_no_loop(words):
+    """Each of its lines has something new; a loop that counts is ended by the limit."""
+    assert repetition_in("\n".join(f"{number}. {words}" for number in range(100, 2_000))) is None
+
+
 @needs_shared
 def test_recorded_thoughts_are_left_alone():
     thoughts = recorded()

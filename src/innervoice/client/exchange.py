@@ -179,7 +179,7 @@ class Exchange:
         self._first = b""
         self.has_output = False
         if not self._request.stream:
-            self._forget()
+            self.events.clear()  # of an earlier attempt, which the caller has not seen
         self._decoder = StreamDecoder(
             provider=self._destination.provider,
             model=self._destination.target.model,
@@ -188,10 +188,6 @@ class Exchange:
             inline=self._inline,
         )
         return 200 <= status < 300
-
-    def _forget(self) -> None:
-        """Forgets the events of an earlier attempt, which the caller has not seen."""
-        self.events.clear()
 
     def refused(self, body: bytes) -> float:
         """Handles an error response; returns the seconds to wait before a retry, or raises."""

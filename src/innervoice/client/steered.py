@@ -48,6 +48,11 @@ _NO_SEAM = "the answer broke off, and what came next does not follow it"
 class SteeredExchange(Exchange):
     """An exchange that several requests may answer."""
 
+    is_spliced = False
+    """Whether an answer was left, and another one follows it."""
+    is_continued = False
+    """Whether an answer broke off, and another one goes on with its text."""
+
     def __init__(self, *arguments: Any, steering: Steering, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._steering = steering
@@ -67,14 +72,11 @@ class SteeredExchange(Exchange):
                 is_native=is_native,
                 read=lambda: f"{request.system or ''}\n{text_of(request.messages)}",
             )
-        self.is_spliced = False
-        """Whether an answer was left, and another one follows it."""
-        self.is_continued = False
-        """Whether an answer broke off, and another one goes on with its text."""
-
         self._held: list[Event] = []
         """Events of an answer that goes on with a text, while they are not settled."""
         self._may_try_again = steering.goes_on
+        self._asked_again = 0
+        self._has_taken_over = False
 
     # ---- the running answer --------------------------------------------------------------------
 
@@ -92,17 +94,20 @@ class SteeredExchange(Exchange):
             return super().response
         target = self._destination.target
         folded = fold(self.events)
-        usage = self._used + folded.usage
-        return folded.replace(provider=target.provider, model=target.model, usage=usage)
+        return folded.replace(provider=target.provider, model=target.model, usage=self._used)
 
-    def _forget(self) -> None:
-        if not self.is_spliced:
-            super()._forget()
+    @property
+    def attempts(self) -> int:
+        """How often a request was sent."""
+        return super().attempts + self._asked_again - self._has_taken_over
 
     def started(self, status: int, headers: Mapping[str, str]) -> bool:
         """Reads the head of an answer; what came before stays."""
+        if not self.is_spliced:
+            return super().started(status, headers)
+        log, self.events = self.events, Log()
         goes_on = super().started(status, headers)
-        self.has_output = self.is_spliced
+        self.events, self.has_output = log, True
         return goes_on
 
     def feed(self, chunk: bytes) -> bool:
@@ -142,6 +147,8 @@ class SteeredExchange(Exchange):
             self.events = log
             wait = self._after_break(problem)
             if wait is None:
+                if self.is_spliced and isinstance(problem, _BREAKS):
+                    problem.with_facts(response=self.response)
                 raise
             return wait
         ended, self.events = list(self.events), log
@@ -204,12 +211,15 @@ class SteeredExchange(Exchange):
         return None
 
     def _noted(self, response: Response) -> Response:
-        if self._watch is not None and not self._request.stream:
-            # A whole body has no events before its end: then it can only be noted.
+        if self._watch is not None and self._alarm is None:
+            # A whole body has no events before its end: then it can only be noted, as what came last in a stream.
             thoughts = (part.text for part in response.parts if isinstance(part, Thinking))
-            alarm = self._watch.feed([ThinkingDelta(0, thought) for thought in thoughts])
+            whole: list[Event] = [ThinkingDelta(0, thought) for thought in thoughts]
+            alarm = self._watch.look([] if self._request.stream else whole)
             if alarm is not None:
-                self._notice(alarm._replace(action="note"))
+                self._notebook.add(
+                    alarm.code, f"after about {alarm.tokens} tokens: {_DONE['note']}"
+                )
         return super()._noted(response)
 
     def used_by(self, response: Response) -> Usage:
@@ -259,7 +269,7 @@ class SteeredExchange(Exchange):
         self.events, self._splice, self._bound = other.events, other._splice, other._bound
         self._used = other._used
         self._notebook.take(other._notebook)
-        self._may_try_again = False
+        self._may_try_again, self._has_taken_over = False, True
         return self._go_on()
 
     def _go_on(self) -> bool:
@@ -273,6 +283,10 @@ class SteeredExchange(Exchange):
                 wire = self.written_again(asked)
         if asked is None or wire is None:
             return False
+        if self._decoder is not None:
+            self._used += self.used_by(
+                fold(self.events).replace(usage=self._decoder.response.usage)
+            )
         self.events.add(self._splice.leave(self.events, self._bound, goes_on=True))
         self._bound, self._held = None, []
         self._splice.go_on(is_repeated=asked.is_repeated)
@@ -288,6 +302,7 @@ class SteeredExchange(Exchange):
 
     def _ask(self, asked: AskedAgain, wire: Wire) -> None:
         self._request, self._wire, self._body = asked.request, wire, None
+        self._asked_again += 1
 
     def written_again(self, asked: AskedAgain) -> Wire:
         """The request for the rest, as it is sent."""

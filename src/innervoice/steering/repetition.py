@@ -3,13 +3,13 @@
 The text is examined in blocks of a fixed size, so how it is cut into pieces changes nothing. Two signs, each sufficient:
 
   cycle    the last characters are one piece, four times or more
-  stale    in block after block, many word 5-grams were in three earlier blocks, and hardly a word is new
+  stale    in block after block, many word 5-grams were in earlier blocks, and hardly a word is new
 
 Most stuck models repeat themselves in other words and orders, which only the second sign finds. A list with numbers has a new word in
 each line, and a table of bytes has no letters: both are no loop. What the model copies from its input is none either
 (vllm pull 52677, oh-my-pi `thinking-loop.ts`, the cline fork of 2026-10-14; read 2026-11-16).
 
-Memory is bounded: after some thousand different 5-grams everything is forgotten, and a loop is found a few blocks later.
+Memory is bounded: after some thousand different words everything is forgotten, and a loop is found a few blocks later.
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ _MARK = 64
 """So many characters at the end are searched for, to find the length of a cycle."""
 _BLOCKS = 3
 """So many blocks must be stale, less those in between that are not."""
-_MOST_GRAMS = 4096
+_MOST_WORDS = 4096
+"""The most words and 5-grams that are remembered."""
+_FRESH = 0.1
+"""The share of new words from which on a block is not compared with others."""
 _SHARE = 0.25
 """The share of the 5-grams of a stale block that must be old."""
 _NEW_WORDS = 0.02
@@ -83,7 +86,7 @@ class RepetitionDetector:
     """Examines one text while it is written."""
 
     __slots__ = (
-        "_blocks_read", "_carry", "_held", "_last", "_read", "_room", "_run", "_seen", "_tail", "_words", "place",
+        "_blocks_read", "_carry", "_held", "_read", "_room", "_run", "_seen", "_tail", "_words", "place",
     )  # fmt: skip
 
     def __init__(self, read: Callable[[], str] = str) -> None:
@@ -98,9 +101,8 @@ class RepetitionDetector:
         self._tail = ""
         self._carry = ""
         """The beginning of a word, whose rest is in the next block."""
-        self._last: list[str] = []
-        self._seen: tuple[set[int], ...] = (set(), set(), set())
-        """The 5-grams that were in one block, in two, and in three."""
+        self._seen: tuple[set[int], set[int]] = set(), set()
+        """The 5-grams that were in one block with few new words, and in two."""
         self._words: set[str] = set()
         self._run = 0
         """How many blocks were stale, less those since that were not."""
@@ -154,18 +156,20 @@ class RepetitionDetector:
             self._carry = words.pop()
         if len(words) < _FEW_WORDS:
             return False
-        joined = [*self._last, *words]
-        self._last = joined[-_GRAM + 1 :]
-        once, twice, often = self._seen
-        grams = set(grams_of(joined))
         used = set(words)
-        old, new = len(often & grams), len(used - self._words)
-        often |= twice & grams
-        twice |= once & grams
-        once |= grams
+        new = len(used - self._words)
         self._words |= used
-        if len(once) > _MOST_GRAMS:
-            self._seen, self._words = (set(), set(), set()), set()
+        if len(self._words) > _MOST_WORDS:
+            self._words = set()
+        if new > _FRESH * len(words):
+            return False  # as in most blocks: what costs more is for the others
+        once, often = self._seen
+        grams = set(grams_of(words))
+        old = len(often & grams)
+        often |= once & grams
+        once |= grams
+        if len(once) > _MOST_WORDS:
+            self._seen = set(), set()
         if old < _SHARE * len(grams) or new > _NEW_WORDS * len(words):
             return False
         letters = sum(map(len, _LETTER_RUNS.findall(text)))

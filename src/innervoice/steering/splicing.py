@@ -37,9 +37,17 @@ def can_go_on(parts: Sequence[Part]) -> bool:
 def settled_parts(events: Iterable[Event], bound: SettledPlace | None) -> list[Part]:
     """The parts of an answer up to a place."""
     parts, is_open = _folded(events)
-    return (
-        parts if bound is None or bound.part >= len(parts) else _settled(parts, is_open, bound)[0]
-    )
+    if bound is None or _is_settled(parts, bound):
+        return parts
+    return _settled(parts, is_open, bound)[0]
+
+
+def _is_settled(parts: Sequence[Part], bound: SettledPlace | None) -> bool:
+    """Whether nothing of these parts is behind a place."""
+    if bound is None or bound.part >= len(parts):
+        return True
+    is_last = bound.part == len(parts) - 1
+    return is_last and bound.characters >= len(content_of(parts[-1])) > 0
 
 
 def _folded(events: Iterable[Event]) -> tuple[list[Part], list[bool]]:
@@ -96,7 +104,8 @@ class Splice:
         """
         parts, is_open = _folded(events)
         made: list[Event] = []
-        if bound is not None and goes_on and bound.part < len(parts):
+        if goes_on and not _is_settled(parts, bound):
+            assert bound is not None
             parts, is_open = _settled(parts, is_open, bound)
             made.append(Recast(bound.part, tuple(parts[bound.part :])))
         keeps = goes_on and bool(parts) and is_open[-1] and isinstance(parts[-1], Text)

@@ -6,7 +6,7 @@ can be read is watched, and only before the first output: whatever the client ha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
 from innervoice.canon.events import Event, TextDelta, ThinkingDelta, ToolCallDelta
@@ -33,6 +33,9 @@ CHARACTERS_A_TOKEN = 4
 """A guess that is high for most languages: reasoning in the others is cut a little late."""
 _ROOM = 1.25
 """How far a server may exceed the budget that it was sent: some end the thought only after its line."""
+_MOST_WAITING = 32
+_PIECE = 256
+"""About so many characters are read at a time, in at most so many events: that costs less than reading each."""
 _HIGH = (None, "high", "xhigh", "max")
 """Efforts in place of which a budget may be sent; lower ones are usually below it."""
 
@@ -78,9 +81,16 @@ def with_native_limit(setting: Reasoning | None, limit: int, target: Target) -> 
     asked = setting or Reasoning()
     if not has_native_limit(limit, target) or asked.effort not in _HIGH:
         return setting
+    if target.row.default == "none" and asked.effort is None and asked.budget is None:
+        return setting  # it does not reason, and a limit is no reason to
     if asked.effort is None and asked.budget is not None and asked.budget <= limit:
         return setting
     return asked.replace(effort=None, budget=limit)
+
+
+def _is_output(event: Event) -> bool:
+    """Whether an event is a part of the answer; white space in front of reasoning is not."""
+    return type(event) is ToolCallDelta or (type(event) is TextDelta and not event.text.isspace())
 
 
 class ThoughtWatch:
@@ -102,23 +112,31 @@ class ThoughtWatch:
 
     def _begin(self) -> None:
         self._characters = 0
+        self._waiting: list[Event] = []
+        self._batch = 1
         self._detector = RepetitionDetector(self._read) if self._steering.loops else None
         self._has_output = False
 
-    def feed(self, events: Iterable[Event]) -> Alarm | None:
-        """Reads events; returns an alarm once."""
+    def feed(self, events: list[Event]) -> Alarm | None:
+        """Reads events, several at a time; returns an alarm once."""
+        self._waiting += events
+        return self.look() if len(self._waiting) >= self._batch else None
+
+    def look(self, more: Sequence[Event] = ()) -> Alarm | None:
+        """Reads the events that wait, and more."""
+        events, self._waiting = [*self._waiting, *more], []
         if self._has_output:
             return None
-        repeats = False
-        for event in events:
-            kind = type(event)
-            if kind is ThinkingDelta:
-                text: str = event.text  # type: ignore[union-attr]
-                self._characters += len(text)
-                if self._detector is not None and self._detector.feed(text) is not None:
-                    repeats = True
-            elif kind is ToolCallDelta or (kind is TextDelta and event.text.strip()):  # type: ignore[union-attr]
-                self._has_output = True
+        kinds = set(map(type, events))
+        if ThinkingDelta in kinds:
+            text = "".join([event.text for event in events if type(event) is ThinkingDelta])
+            self._characters += len(text)
+            self._batch = min(_MOST_WAITING, 1 + _PIECE * len(events) // (len(text) + 1))
+            if self._detector is not None:
+                self._detector.feed(text)
+        if ToolCallDelta in kinds or TextDelta in kinds:
+            self._has_output = any(map(_is_output, events))
+        repeats = self._detector is not None and self._detector.place is not None
         if not repeats and (self._most is None or self._characters <= self._most):
             return None
         return self._alarm(repeats=repeats)
