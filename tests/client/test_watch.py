@@ -153,6 +153,18 @@ def test_what_was_ended_is_not_sent_back():
     assert "check that once more" not in str(wire.body)
 
 
+@pytest.mark.parametrize("model", ["deepseek/deepseek-v4-pro", "openai/gpt-6-sol"])
+def test_an_effort_inside_the_history_does_not_count_any_more(model):
+    history = [iv.user("Hi."), iv.assistant("Hello."), iv.user(QUESTION, effort="high")]
+    emulator = Counting()
+    client = emulated_client(emulator, headers={"x-innervoice-emulate": "size=40,loops=200,full"})
+    response = client.ask(model, history, loops="answer", reasoning="low")
+
+    assert ANSWER == response.text
+    assert 2 == len(emulator.bodies)
+    assert b"high" not in emulator.bodies[1]
+
+
 def test_both_answers_are_paid_for():
     model = "anthropic/claude-sonnet-4-5"
     response, _ = ask("stream", model, "loops=200,full,overruns", loops="answer")

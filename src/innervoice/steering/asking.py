@@ -17,6 +17,7 @@ from innervoice.canon.parts import Text, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
+from innervoice.planning.effort_changes import without_changes
 from innervoice.planning.request import FittedRequest
 from innervoice.steering.seam import anchor_of
 
@@ -41,11 +42,16 @@ class AskedAgain(NamedTuple):
 
 
 def asked_for_answer(request: Request, target: Target) -> AskedAgain:
-    """The request without reasoning, or with the lowest effort of a model that always reasons."""
+    """The request without reasoning, or with the lowest effort of a model that always reasons; no effort of its history counts any more."""
     setting, row = request.reasoning or Reasoning(), target.row
     is_bound = row.off == "never" and bool(row.efforts)
     effort: Any = row.efforts[0] if is_bound else "none"
-    return AskedAgain(request.replace(reasoning=setting.replace(effort=effort, budget=None)))
+    messages = tuple(
+        one.replace(effort=None) if one.effort and one.role != "assistant" else one
+        for one in without_changes(request.messages, target)
+    )
+    setting = setting.replace(effort=effort, budget=None)
+    return AskedAgain(request.replace(reasoning=setting, messages=messages))
 
 
 def asked_to_go_on(request: Request, target: Target, text: str) -> AskedAgain | None:
