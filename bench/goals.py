@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import payloads as recorded
 from peers import FLOOR, OURS, OURS_AIOHTTP
 
 
@@ -96,6 +97,19 @@ def _written(results: dict[str, Any]) -> dict[str, float]:
     return found
 
 
+def _watch(results: dict[str, Any]) -> dict[str, float]:
+    """The share of the watch in the cost of a delta, in percent."""
+    streams = results.get("contest", {}).get("stream", {})
+    return {
+        name: 100
+        * seconds
+        * len(recorded.payload(name).frames)
+        / streams[name][OURS.title]["seconds"]
+        for name, seconds in results.get("watch", {}).items()
+        if OURS.title in streams.get(name, {})
+    }
+
+
 def _memory(results: dict[str, Any]) -> dict[str, float]:
     """Memory growth per byte, for a stream ten times as long."""
     found = results.get("memory", {})
@@ -115,6 +129,7 @@ GOALS = (
     Goal("one streamed delta, without HTTP", "frame split and JSON decode", 5, _contest("delta")),
     Goal("one delta read and written in another dialect", "reading it", 2.2, _written),
     Goal("one streamed delta, client", "bare httpx2 doing the same", 1.4, _contest("stream")),
+    Goal("the watch on a thought, per delta", "one streamed delta, client", 3, _watch, unit=" %"),
     Goal("one call, client", "bare httpx2 doing the same", 1.4, _contest("call", tags=False)),
     Goal(
         "the same, reasoning in tags",

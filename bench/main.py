@@ -29,6 +29,7 @@ import work_inline
 import work_memory
 import work_names
 import work_secrets
+import work_watch
 from crew import Crew
 from peers import FLOOR, OURS, OURS_AIOHTTP, PEERS, ROOT, Environments, Peer
 
@@ -107,6 +108,7 @@ class Run:
 
     def _client(self, crew: Crew) -> None:
         self.results["pace"] = work_client.upstream_pace(crew)
+        self.results["watch"] = work_watch.seconds(self.rounds)
         self._keep(work_client.measure(crew))
 
     def _history(self, crew: Crew) -> None:

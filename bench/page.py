@@ -71,7 +71,7 @@ def targets(results: dict[str, Any]) -> str:
             goal.work,
             goal.floor,
             goal.shown,
-            shown_range(outcome),
+            shown_range(outcome, goal.unit),
             "met" if outcome.met else "missed",
         )
         for goal, outcome in zip(GOALS, outcomes(results), strict=True)

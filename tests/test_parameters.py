@@ -10,7 +10,12 @@ import pytest
 
 from innervoice.canon.request import Request, RequestFields
 from innervoice.client.conversation import AsyncConversation, Conversation
-from innervoice.client.settings import CallFields, ClientOptions, ConversationOptions
+from innervoice.client.settings import (
+    CallFields,
+    ClientOptions,
+    ConversationOptions,
+    UnlimitedCallFields,
+)
 
 MODULES = ["innervoice", "innervoice.show", "innervoice.emulator", "innervoice.pricing"]
 
@@ -86,6 +91,11 @@ def test_every_keyword_is_described(options):
     """A keyword that is a field of the request is described there."""
     keywords = set(options.__annotations__)
     of_the_request = set(RequestFields.__annotations__) & described(Request)
-    own = set().union(*(fields_described(one) for one in (ClientOptions, CallFields, options)))
+    own = set().union(
+        *(
+            fields_described(one)
+            for one in (ClientOptions, UnlimitedCallFields, CallFields, options)
+        )
+    )
 
     assert set() == keywords - own - of_the_request

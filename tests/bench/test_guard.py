@@ -27,12 +27,12 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (84, 114, 347, 1095),
-    "tags": (92, 122, 448, 1198),
+    "chat": (84, 114, 347, 1100),
+    "tags": (92, 122, 448, 1203),
     # Their calls also ask for a summary of the reasoning, which costs about 80 lines.
-    "anthropic": (53, 83, 318, 1176),
-    "gemini": (87, 119, 336, 1194),
-    "responses": (61, 91, 436, 1279),
+    "anthropic": (53, 83, 318, 1181),
+    "gemini": (87, 119, 336, 1199),
+    "responses": (61, 91, 436, 1284),
 }
 # Lines for one delta of Anthropic's that is read and written in each of these dialects; reading it takes 53 of them.
 WRITTEN = {

@@ -1,4 +1,4 @@
-"""Reasoning that repeats itself is found by three numbers, in linear time."""
+"""Reasoning that repeats itself is found by four numbers, in linear time."""
 
 import random
 
@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bulk.batches import row
 from innervoice.bulk.loops import loop_numbers, loops
+from innervoice.steering.repetition import repetition_in
 
 
 def slow_period(text):
@@ -49,7 +50,7 @@ def test_text_that_goes_on_has_none():
     chosen = random.Random(3)
     text = " ".join(f"w{chosen.randrange(500)}" for _ in range(3000))
 
-    assert (None, 1.0, None) == loop_numbers(text)
+    assert (None, 1.0, None, None) == loop_numbers(text)
 
 
 def test_a_loop_with_a_counter_has_no_period_but_little_novelty():
@@ -71,6 +72,16 @@ def test_a_repetition_that_was_left_again_is_no_onset():
 
     assert loop_numbers(head).onset is None
     assert loop_numbers(head + " and so on and on it goes as it always did" * 90).onset > len(head)
+
+
+def test_the_alarm_is_that_of_the_watch():
+    """The same text, while it was written, would have been ended at this place."""
+    text = " ".join(f"step{n}" for n in range(200)) + " wait, let me check that once more." * 300
+    alarm = loop_numbers(text).alarm
+
+    assert repetition_in(text) == alarm
+    assert repetition_in(text[:alarm]) == alarm
+    assert repetition_in(text[: alarm - 1]) is None
 
 
 def test_script_without_blanks_is_counted_by_characters():

@@ -95,6 +95,36 @@ def test_a_good_file(load):
     assert {"team": "env:B"} == config.keys
 
 
+def test_what_is_done_about_running_answers(load):
+    config = load("""
+[[models]]
+name = "coder"
+to = "vllm/qwen3"
+reasoning = { at_most = "high", limit = 8000, loops = "answer" }
+continue = true
+[[models]]
+name = "plain"
+to = "vllm/qwen3"
+""")
+    coder, plain = (model.steering for model in config.models)
+
+    assert (8000, "answer", True) == coder
+    assert (None, None, False) == plain
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("reasoning = { limit = 0 }", "models[0].reasoning.limit: expected a number of tokens, 1 or more, got 0"),
+        ("reasoning = { limit = true }", "models[0].reasoning.limit: expected a number of tokens, 1 or more, got true"),
+        ('reasoning = { loops = "answr" }', "models[0].reasoning.loops: expected one of answer, stop, note, got 'answr'; did you mean 'answer'?"),
+        ('continue = "yes"', "models[0].continue: expected true or false, got 'yes'"),
+    ],
+)  # fmt: skip
+def test_what_is_no_setting_of_running_answers(problems_of, line, problem):
+    assert [problem] == problems_of(f'[[models]]\nname = "m"\nto = "vllm/qwen3"\n{line}')
+
+
 def test_a_config_holds_no_secret(load):
     config = load(EXAMPLE)
 

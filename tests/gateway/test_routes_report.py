@@ -23,6 +23,8 @@ to = "bedrock/anthropic.claude-*"
 [[models]]
 name = "mine"
 to = ["box/qwen3", "openai/gpt-5.6"]
+reasoning = { limit = 8000, loops = "answer" }
+continue = true
 [[models]]
 name = "broken"
 to = ["azure/gpt-5.6", "gemini/gemini-3.5-flash"]
@@ -51,6 +53,7 @@ def test_each_name_and_what_it_reaches(tmp_path):
 
     assert "listens on 0.0.0.0:8807 for callers: team" == lines[0]
     assert "sonnet, effort at most high" in lines
+    assert "mine, reasoning at most 8000 tokens, loops: answer, continues streams" in lines
     assert (
         "  anthropic/claude-sonnet-5-5: anthropic speaks anthropic; key set (env:ANTHROPIC_API_KEY)"
         in lines

@@ -217,6 +217,7 @@ COLUMNS_NOT_SEEN = {
     **{("host", name): _ROUTE for name in ("base_url", "url_variables", "server_variables", "url_rewrites", "keys", "tokens", "key_header", "header_variables", "aws_service", "google_credentials", "token_url", "token_variables", "dialect", "paths", "verbs", "speaks", "places", "envelope", "members", "member_variables", "renames")},
     ("host", "template_arguments"): "the emulator renders no template",
     ("host", "budget_member"): "the emulator's thoughts are shorter than any budget",
+    ("host", "continues"): "whether a model goes on with its own words is judged by its words",
     ("host", "betas"): "flags of features that are not about reasoning",
     ("host", "calls_last"): "only a history that a plan would never send shows it",
     ("host", "cumulative"): "the reader recognizes it by itself, and notes it",

@@ -10,8 +10,8 @@ import re
 from functools import partial
 from typing import Any
 
-from innervoice.bulk.loops import words_of
 from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
+from innervoice.steering.repetition import words_of
 
 __all__ = ["copied_share", "final_answer", "leak", "prompt_text"]
 

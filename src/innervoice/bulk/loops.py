@@ -1,8 +1,9 @@
-"""Reasoning that repeats itself, as three numbers for each row, in linear time.
+"""Reasoning that repeats itself, as four numbers for each row, in linear time.
 
 `loop_period`   the length in characters of the shortest piece that the text ends with, four times or more in a row
 `loop_novelty`  the share of word 8-grams in the last window that were not in the text before: 1.0 is all new, a stuck model is below 0.02
 `loop_onset`    the character from which on the text repeats itself more than it adds anything new
+`loop_alarm`    the character at which the watch of a client or of the gateway would have ended the reasoning (`steering/repetition.py`)
 
 An exact period finds few of the stuck runs and is never wrong; novelty finds most of them (vllm issue 52677, read 2026-11-15). The user decides in a
 filter which number is too low. Where a script has no spaces between words, a character is a word.
@@ -10,36 +11,34 @@ filter which number is too low. Where a script has no spaces between words, a ch
 
 from __future__ import annotations
 
-import re
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from innervoice.bulk.schema import Batch, Column, Step, column
+from innervoice.steering.repetition import grams_of, repetition_in, word_places, words_of
 
-__all__ = ["LoopNumbers", "loop_numbers", "loops", "words_of"]
+__all__ = ["LoopNumbers", "loop_numbers", "loops"]
 
 _ADDS = {
     "loop_period": Column("int32", "Characters of the piece that the reasoning ends with, repeated four times or more; null if it does not."),
     "loop_novelty": Column("double", "Share of new word 8-grams in the last window of the reasoning; null if it has fewer than eight words."),
     "loop_onset": Column("int32", "Character of the reasoning from which on it mostly repeats; null if it does not."),
+    "loop_alarm": Column("int32", "Character of the reasoning at which a watch would have ended it; null if it would not."),
 }  # fmt: skip
 
 _GRAM = 8
 _TAIL = 65_536
 """A period is searched for in so many characters at the end."""
 
-# Han, kana, Thai, Lao, Khmer and Myanmar are written without spaces.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\s{_UNSPACED}]+")
-_HAS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-
 
 class LoopNumbers(NamedTuple):
-    """The three numbers; None where there is no result."""
+    """The four numbers; None where there is no result."""
 
     period: int | None
     novelty: float | None
     onset: int | None
+    alarm: int | None = None
 
 
 def loops(window: int = 4000, text: str = "reasoning") -> Step:
@@ -55,13 +54,14 @@ def _run(batch: Batch, *, window: int, text: str) -> Batch:
         "loop_period": [row.period for row in numbers],
         "loop_novelty": [row.novelty for row in numbers],
         "loop_onset": [row.onset for row in numbers],
+        "loop_alarm": [row.alarm for row in numbers],
     }
 
 
 def loop_numbers(text: str, window: int = 4000) -> LoopNumbers:
-    """The three numbers of a text."""
+    """The four numbers of a text."""
     novelty, onset = _repeats(text, window)
-    return LoopNumbers(_period(text), novelty, onset)
+    return LoopNumbers(_period(text), novelty, onset, repetition_in(text))
 
 
 def _period(text: str) -> int | None:
@@ -104,8 +104,7 @@ def _common_beginning(text: str, offset: int) -> int:
 def _repeats(text: str, window: int) -> tuple[float | None, int | None]:
     """Novelty of the last window, and the onset."""
     words = words_of(text)
-    # A hash instead of the words: eight thousand tuples would keep the garbage collector busy.
-    grams = list(map(hash, zip(*(words[start:] for start in range(_GRAM)), strict=False)))
+    grams = list(grams_of(words, _GRAM))
     if not grams:
         return None, None
     distinct = len(set(grams))
@@ -132,17 +131,6 @@ def _onset(grams: list[int]) -> int | None:
     return onset if onset < len(grams) else None
 
 
-def words_of(text: str) -> list[str]:
-    """The words of a text; in scripts without spaces, its characters."""
-    if text.isascii() or not _HAS_UNSPACED.search(text):
-        return text.split()
-    return _WORD.findall(text)
-
-
 def _place(text: str, word: int) -> int:
     """The character at which the word begins."""
-    pattern = re.compile(r"\S+") if text.isascii() or not _HAS_UNSPACED.search(text) else _WORD
-    for index, match in enumerate(pattern.finditer(text)):
-        if index == word:
-            return match.start()
-    return len(text)
+    return next(islice(word_places(text), word, None), len(text))

@@ -84,6 +84,9 @@ SENTENCES: dict[str, str] = {
     "thinking_as_text": "Reasoning of another model was sent as labelled text, as requested.",
     "call_omitted": "A tool call that was interrupted before it was complete was not sent.",
     "thinking_cut_short": "The limit on reasoning was reached; the request was sent again without reasoning.",
+    "thinking_loops": "The reasoning repeats itself.",
+    "looped_thinking_omitted": "Reasoning that only repeats itself was not sent back: the model would go on repeating it.",
+    "answer_continued": "The answer broke off; another request went on from where it ended.",
     "rounds_used_up": "The limit on tool rounds was reached; the last calls were not run.",
     "turn_removed": "A turn without any part left to send was not sent.",
     "turn_repeated": "The history has the same assistant turn twice in a row; it was sent once.",
@@ -124,6 +127,7 @@ SENTENCES: dict[str, str] = {
     "envelope_outdated": "The program changed a text or a tool call that carried an envelope; the changed version was sent, without the content of the envelope.",
     # what the gateway changes
     "system_line_dropped": "A line of the system prompt that only the client's own provider reads was not sent.",
+    "budget_limited": "The configuration limits the tokens of reasoning; the limit was sent as a budget.",
     "effort_limited": "The configuration limits the effort; the limit was sent.",
     "reasoning_shown": "The client asked for reasoning, and its API shows it; the model was asked to show a summary.",
     "cache_key_added": "The provider looks up its prompt cache by a key, and the client sent none; one was derived from the beginning of the conversation.",

@@ -154,6 +154,8 @@ class Host(Row, frozen=True, kw_only=True):
     """Whether it passes `chat_template_kwargs` to the template of the model."""
     budget_member: str | None = None
     """The member that limits the tokens of a thought, whatever the model; its path, with dots."""
+    continues: dict[str, dict[str, Any]] = {}  # noqa: RUF012 - msgspec copies it
+    """Dialects in which a model goes on with its own last message -> members that the body needs for it."""
     stops_anywhere: bool = False
     """Whether it also applies stop strings to the reasoning."""
     refuses: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

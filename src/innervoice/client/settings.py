@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypedDict
 
 from innervoice.canon.answer_type import AnswerType
@@ -17,6 +18,7 @@ from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, RequestFields, Tool, check_base_url
 from innervoice.canon.response import Response
 from innervoice.canon.rows import ModelRow
+from innervoice.canon.target import Target
 from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.makers import nearest_models, owners_of
 from innervoice.catalog.targets import split_id, target_at
@@ -29,6 +31,7 @@ from innervoice.errors import DecodeError, UsageError
 from innervoice.inline.vocabulary import INLINE
 from innervoice.planning.request import FittedRequest
 from innervoice.sources.stored import history_from
+from innervoice.steering.watch import LOOPS, Loops, Steering, with_native_limit
 from innervoice.wire.dialects import DEFAULT, dialect_named
 
 __all__ = [
@@ -46,6 +49,7 @@ __all__ = [
     "Messages",
     "RequestFields",
     "Settings",
+    "UnlimitedCallFields",
     "call_instruction",
     "check_names",
     "messages_of",
@@ -146,10 +150,13 @@ class Settings:
                 "reasoning": self._shown(options.get("reasoning"), provider, target.row, mode),
             },
         )
+        kind: Callable[..., Exchange] = Exchange
+        if own_options:
+            request, kind = _steered(request, target, own_options)
         answer_type = None if schema is None else AnswerType.of(schema)
         if answer_type is not None:
             request = structured(request, answer_type)
-        return Exchange(
+        return kind(
             request,
             Destination(target, is_default_url),
             keyring=self.keyring,
@@ -235,6 +242,27 @@ class Settings:
             raise UsageError(f"no base URL for {provider!r}; pass base_url=")
         dialect = fields.get("dialect") or dialect_at(host, model)
         return base_url_of(host.in_dialect(dialect), self.environ), True
+
+
+def _steered(
+    request: Request, target: Target, options: Mapping[str, Any]
+) -> tuple[Request, Callable[..., Exchange]]:
+    """The request and the kind of its exchange, by what the call wants to be done about its answer while it runs."""
+    limit, loops = options.get("think_at_most"), options.get("loops")
+    if limit is None and loops is None:
+        return request, Exchange
+    if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+        raise UsageError(f"think_at_most must be a number of tokens, 1 or more, not {limit!r}")
+    if loops is not None and loops not in LOOPS:
+        raise UsageError(f"loops must be one of {', '.join(LOOPS)} or None, not {loops!r}")
+    from innervoice.client.steered import SteeredExchange  # noqa: PLC0415 - few calls are watched
+
+    steering, setting = Steering(limit, loops), request.reasoning
+    if limit is not None:
+        setting = with_native_limit(setting, limit, target)
+    # Only a stream can be left.
+    request = request.replace(reasoning=setting, stream=request.stream or steering.is_acting)
+    return request, partial(SteeredExchange, steering=steering)
 
 
 def _unknown_model(model: str, known: Sequence[str]) -> str:
@@ -389,8 +417,8 @@ class ClientOptions(TypedDict, total=False):
     """Environment variables to use instead of those of the process."""
 
 
-class CallFields(RequestFields, total=False):
-    """The arguments of one call: the fields of its request, and settings that replace those of the client."""
+class UnlimitedCallFields(RequestFields, total=False):
+    """The arguments of one call, except the limit on its reasoning."""
 
     timeout: float | None
     """Total seconds that this call may wait, retries included."""
@@ -398,6 +426,15 @@ class CallFields(RequestFields, total=False):
     """Seconds without a byte of this stream."""
     headers: Mapping[str, str]
     """Sent in addition to those of the client; if both have the same name, this one is sent."""
+    loops: Loops | None
+    """What is done if the reasoning repeats itself: "answer" requests the answer again without reasoning, "stop" ends it, "note" notes it."""
+
+
+class CallFields(UnlimitedCallFields, total=False):
+    """The arguments of one call: the fields of its request, and settings that replace those of the client."""
+
+    think_at_most: int | None
+    """The most tokens of reasoning, about; if there are more before any output, the answer is requested again without reasoning."""
 
 
 class ConversationOptions(CallFields, total=False):

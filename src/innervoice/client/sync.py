@@ -29,9 +29,9 @@ from innervoice.client.settings import (
     ConversationOptions,
     Messages,
     Settings,
+    UnlimitedCallFields,
 )
 from innervoice.client.text_stream import Kind, View
-from innervoice.client.thinking_limit import ThinkingLimit
 from innervoice.errors import InnervoiceError, UsageError
 from innervoice.inline.marks import UNSETTLED, SettledPlace
 
@@ -122,7 +122,7 @@ class Client:
         messages: Messages,
         *,
         think_at_most: int,
-        **fields: Unpack[CallFields],
+        **fields: Unpack[UnlimitedCallFields],
     ) -> Response:
         """Sends a request and limits its reasoning, so that the answer comes soon.
 
@@ -131,15 +131,8 @@ class Client:
         :param think_at_most: The most tokens of reasoning, about.
         :param fields: Fields of the `Request`, and `timeout`, `idle_timeout` and `headers` for this call.
         """
-        limit = ThinkingLimit(self.full_name(model), think_at_most, dict(fields))
-        with self.stream(model, messages, **limit.first_fields()) as events:
-            for event in events:
-                if limit.is_exceeded(event) and not limit.is_native:
-                    break
-            else:
-                return events.response
-            thought = events.response
-        return limit.combined(thought, self.ask(model, messages, **limit.second_fields()))
+        fields_with_limit: CallFields = {**fields, "think_at_most": think_at_most}
+        return self.ask(model, messages, **fields_with_limit)
 
     def full_name(self, model: str) -> str:
         """The model's name as `provider/model`, completed with the client's own provider.

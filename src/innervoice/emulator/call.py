@@ -174,6 +174,14 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """Thinks, and returns no answer."""
     pieces: int = 1
     """How many pieces its reasoning has."""
+    loops: int = 0
+    """Its reasoning ends in so many repetitions of one thought."""
+    circles: int = 0
+    """Its reasoning ends in so many sentences that come back in other orders, as models do that penalties keep from repeating themselves."""
+    rambles: int = 0
+    """Its reasoning has so many words more, with something new in each sentence."""
+    overruns: bool = False
+    """Its reasoning does not end at the budget."""
     cut: int | None = None
     """The stream stops without its end after this many frames."""
     fail: int | None = None
@@ -190,12 +198,12 @@ class Behaviour(Value, frozen=True, kw_only=True):
     """The organisation is not allowed to see summaries."""
 
 
-_FLAGS = ("redact", "unclosed", "opened", "stutter", "mirror", "silent", "unverified")
+_FLAGS = ("redact", "unclosed", "opened", "stutter", "mirror", "silent", "unverified", "overruns")
 _SHOWS = {"full": "full", "summarise": "summary", "summary": "summary", "hide": "hidden"}
 _NUMBER = re.compile(r"[0-9]{1,6}")
 _SECONDS = re.compile(r"[0-9]{1,2}(?:\.[0-9]{1,6})?")
 _MOST_PIECES = 100
-_NUMBERS = ("pieces", "cut", "fail", "size", "expire", "flaky")
+_NUMBERS = ("pieces", "cut", "fail", "size", "expire", "flaky", "loops", "circles", "rambles")
 
 
 def behaviour_of(model: str, header: str | None, prompt: str) -> tuple[str, Behaviour]:

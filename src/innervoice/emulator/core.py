@@ -44,6 +44,7 @@ from innervoice.emulator.deviations import (
 from innervoice.emulator.dialect_server import DialectServer, server_for
 from innervoice.emulator.other_paths import count_of, reply_without_body
 from innervoice.emulator.routes import Route, near_dialect, route_of
+from innervoice.emulator.running_on import begun_by, rest_of, running_on, within_budget
 from innervoice.emulator.scripted_model import AnswerDraft, draft_of, script_from, think
 from innervoice.emulator.stored_responses import StoredReply, answered, reply_about
 from innervoice.errors import DecodeError
@@ -297,6 +298,7 @@ class Emulator:
         """The next turn: what the script says, or else the emulated model. Raises `Refused` for a conversation that is too long."""
         read = dialect_named(call.dialect).request_reader
         messages: tuple[Message, ...] = read({**body, "model": call.model}).messages
+        messages, begun = begun_by(messages, call.target)
         pieces = max(call.behaviour.pieces, 2 if call.behaviour.redact else 1)
         tools = tools_of(body)
         step = self._script(messages, tools) if self._script else None
@@ -310,6 +312,7 @@ class Emulator:
             forced = _is_call_forced(body)
             draft = think(messages, allowed, forced=forced, pieces=pieces, plain=not acting)
             draft = in_form(draft, call.request, allowed.tools)
+        draft = running_on(rest_of(draft, begun) if begun else draft, call.behaviour)
         if not call.manners.parallel_calls:
             draft = draft.replace(calls=draft.calls[:1])
         return draft.replace(text="", calls=()) if call.behaviour.silent else draft
@@ -352,7 +355,7 @@ def _answer(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraf
 
 
 def _from_draft(call: EmulatedCall, dialect_server: DialectServer, draft: AnswerDraft) -> Response:
-    draft, finish = _within_limit(call, draft)
+    draft, finish = _within_limit(call, within_budget(call, draft))
     answer_parts = dialect_server.parts(call, draft)
     if call.manners.seals == "absent":
         seals = dialect_named(call.dialect).seals
@@ -500,7 +503,8 @@ def _hampered(reply: Reply, failure: str) -> Reply:
     if failure == "slow":
         return replace(reply, pause=30.0)
     body = reply.body
-    return replace(reply, pieces=iter([body[: len(body) // 2]]))
+    _, _, place = failure.partition(":")
+    return replace(reply, pieces=iter([body[: int(place) if place else len(body) // 2]]))
 
 
 def _with_dialect_names(body: dict[str, Any], provider: str) -> dict[str, Any]:

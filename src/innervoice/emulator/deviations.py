@@ -79,7 +79,7 @@ class Manners(Row, frozen=True, kw_only=True):
     ignores: tuple[str, ...] = ()
     """Members of a body that are accepted and have no effect."""
     fails: tuple[str, ...] = ()
-    """What happens to one request after the other: a status, "cut", "slow", or "" for nothing; then again from the start."""
+    """What happens to one request after the other: a status, "cut", "cut:N" after N bytes, "slow", or "" for nothing; then again from the start."""
     retry_after: str | None = None
     """The header `retry-after` of failures."""
     poses_as: str | None = None

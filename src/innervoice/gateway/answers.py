@@ -37,7 +37,7 @@ from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.serve import StoredAnswers
 
-__all__ = ["ClientAnswer", "answer_for", "silent_ping"]
+__all__ = ["ClientAnswer", "TranslatedAnswer", "answer_for", "silent_ping"]
 
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
@@ -96,7 +96,7 @@ def answer_for(request: ClientRequest, attempt: Attempt, exchange: GatewayExchan
     return WholeAnswer(request, attempt, exchange)
 
 
-class _TranslatedAnswer:
+class TranslatedAnswer:
     """What whole and streamed answers in the client's dialect have in common: their token counts."""
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
@@ -105,6 +105,10 @@ class _TranslatedAnswer:
         self._tools = attempt.request.tools
         self._exchange = exchange
         self._is_estimated = False
+
+    def follow(self, attempt: Attempt, exchange: GatewayExchange) -> None:
+        """Another exchange has taken over the events, and goes on with the answer."""
+        self._attempt, self._exchange = attempt, exchange
 
     def _counted(self, response: Response) -> Response:
         """The answer with its token counts; if the provider sent none, all of them are estimates, not only the one at the beginning."""
@@ -117,7 +121,7 @@ class _TranslatedAnswer:
         return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
 
 
-class StreamedAnswer(_TranslatedAnswer):
+class StreamedAnswer(TranslatedAnswer):
     """Events in the client's dialect, as soon as they are settled."""
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
@@ -195,7 +199,7 @@ class StreamedAnswer(_TranslatedAnswer):
         return self._encoder.feed(UsageUpdate(Usage(input_tokens=self._request.tokens())))
 
 
-class WholeAnswer(_TranslatedAnswer):
+class WholeAnswer(TranslatedAnswer):
     """One body, at the end."""
 
     media_type = "application/json"

@@ -36,6 +36,7 @@ from innervoice.gateway.rewritten import Attempt, RewrittenRequest
 from innervoice.memory.envelopes import Handle, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
+from innervoice.steering.asking import text_of
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -63,6 +64,9 @@ class QueuedAnswer(NamedTuple):
 
 class ClientRequest:
     """One request of a client for an answer."""
+
+    is_recorded = True
+    """Whether its answer is a turn that can be remembered: not if its text comes from several answers."""
 
     def __init__(
         self,
@@ -165,6 +169,11 @@ class ClientRequest:
                 self._tokens = max(1, len(self._data) // 4)
         return self._tokens
 
+    def words(self) -> str:
+        """What a model reads of the request; it is read for this, if it was not."""
+        request = (self._expanded[1] if self._expanded else self._read()).request
+        return f"{request.system or ''}\n{text_of(request.messages)}"
+
     def expected_usage(self) -> Usage:
         """About how many tokens the request and its answer will have."""
         allowed = allowed_output(self._member) or LIMITS.reserved_tokens
@@ -178,7 +187,7 @@ class ClientRequest:
         keeps_all = row.effort_updates and effort not in (None, "default")
         message = message.replace(effort=effort)
         record = record_of(message, self.report.tenant, attempt.digest, keeps_all=keeps_all)
-        if record is None:
+        if record is None or not self.is_recorded:
             return None
         handles = () if attempt.is_bytes else handles_of(message, self.report.tenant)
         return record[0], [*record[1], *handles, *self.turn_keys]
@@ -193,13 +202,17 @@ class ClientRequest:
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
         return self._gateway.sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
 
+    def leave_unrecorded(self) -> None:
+        """The answer goes on with the text of another: a seal in it was made for another text."""
+        self.is_recorded = False
+
     # ---- the ways ------------------------------------------------------------------------------
 
     async def attempt(self, candidate: Candidate, route: Route) -> Attempt:
         """The request as it is sent to a candidate."""
         if self.state is not None and not self.state.is_plain:
             return await self._continued(self.state, candidate, route)
-        if self.split is not None and self._rewritten is None and not route.rules:
+        if self.split is not None and self._rewritten is None and route.is_free:
             owner = self._owner(self.split, candidate)
             attempt = self._forwarded(self.split, owner, candidate) or self._appended(
                 self.split, owner, candidate

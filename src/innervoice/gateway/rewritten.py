@@ -19,6 +19,7 @@ from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.words import BILLING_LINE
@@ -48,6 +49,8 @@ from innervoice.memory.restoring import TurnRestorer, with_turns
 from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
+from innervoice.steering.repetition import repetition_in
+from innervoice.steering.watch import with_native_limit
 from innervoice.text_search import is_searched
 from innervoice.wire.controls import MEMBERS
 from innervoice.wire.dialect import Dialect
@@ -252,6 +255,7 @@ class RewrittenRequest:
         is_same = (
             target.dialect == self.endpoint.dialect
             and not self._is_translated
+            and route.steering is None
             and not self._places
             and not self._is_changed(wire, target)
             and request.stream == self.stream
@@ -340,6 +344,8 @@ class RewrittenRequest:
         target, request = candidate.target, self._restored
         changes: dict[str, Any] = {}
         messages = self._accepted(candidate, notebook)
+        if route.steering is not None and route.steering.loops in ("answer", "stop"):
+            messages = _without_loops(messages, notebook)
         is_billed = target.host is not None and target.host.billing_line
         if not is_billed and (others := _unbilled(messages)):
             messages = others
@@ -359,6 +365,8 @@ class RewrittenRequest:
             changes["messages"] = efforts.messages
         if extra is request.extra:
             setting = shown_to_client(setting, dialect, target, notebook)
+        if route.steering is not None:
+            setting = _limited(setting, route.steering.limit, target, notebook)
         request = request.replace(
             **changes,
             reasoning=setting,
@@ -367,7 +375,7 @@ class RewrittenRequest:
             dialect=target.dialect,
             base_url=candidate.base_url,
             scope=target.scope,
-            stream=self.stream or target.row.stream_only,
+            stream=self.stream or target.row.stream_only or route.steering is not None,
         )
         return with_marked_errors(request, target)
 
@@ -409,6 +417,40 @@ def _first_member(value: Any, names: Sequence[str]) -> str | None:
 def _count(body: Mapping[str, Any], dialect: Dialect) -> int:
     """How many items the history of a body has."""
     return len(as_list(body.get(dialect.history)))
+
+
+def _limited(
+    setting: Reasoning | None, limit: int | None, target: Target, notebook: Notebook
+) -> Reasoning | None:
+    """The setting with the limit of the configuration as its budget, where the target takes one."""
+    if limit is None:
+        return setting
+    limited = with_native_limit(setting, limit, target)
+    if limited != setting:
+        notebook.add("budget_limited", f"at most {limit}")
+    return limited
+
+
+def _without_loops(messages: tuple[Message, ...], notebook: Notebook) -> tuple[Message, ...]:
+    """The messages without reasoning that only repeats itself; sealed reasoning stays, because its provider reads the seal."""
+    kept = [tuple(part for part in message.parts if not _is_looped(part)) for message in messages]
+    count = sum(
+        len(message.parts) - len(parts) for message, parts in zip(messages, kept, strict=True)
+    )
+    if not count:
+        return messages
+    notebook.add("looped_thinking_omitted", count=count)
+    return tuple(
+        message if len(parts) == len(message.parts) else message.replace(parts=parts)
+        for message, parts in zip(messages, kept, strict=True)
+    )
+
+
+def _is_looped(part: Part) -> bool:
+    """Whether a part is readable reasoning that only repeats itself."""
+    if not isinstance(part, Thinking) or any(seals_of(part)):
+        return False
+    return repetition_in(part.text) is not None
 
 
 def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import all_hosts, host_of, is_served
@@ -38,6 +38,7 @@ from innervoice.gateway.upstreams import (
     NotConfiguredError,
     Upstream,
 )
+from innervoice.steering.watch import Steering
 
 __all__ = [
     "Account",
@@ -62,6 +63,15 @@ class Route:
     candidates: tuple[Candidate, ...]
     rules: tuple[PlacedRule, ...] = ()
     """The rules of the config for its reasoning, the first one first."""
+    steering: Steering | None = None
+    """What is done about answers while they run."""
+    notes_loops: bool = False
+    """Whether reasoning that repeats itself is only noted."""
+
+    @cached_property
+    def is_free(self) -> bool:
+        """Whether its requests need not be read."""
+        return not self.rules and self.steering is None
 
 
 class UnknownModelError(UsageError):
@@ -206,7 +216,13 @@ class Routes:
                 problems += error.problems
         if not candidates:
             raise NotConfiguredError(tuple(problems))
-        return Route(requested, tuple(candidates), rules_for(requested, entry, self._rules))
+        rules = rules_for(requested, entry, self._rules)
+        if entry is None:
+            return Route(requested, tuple(candidates), rules)
+        steering = entry.steering
+        if steering.is_acting:
+            return Route(requested, tuple(candidates), rules, steering)
+        return Route(requested, tuple(candidates), rules, notes_loops=steering.loops is not None)
 
     def _provider_of(self, name: str) -> str:
         """The provider that a bare name belongs to."""
@@ -300,10 +316,22 @@ def _listens(config: GatewayConfig, *, stored_keys: bool) -> str:
     return f"listens on {host}:{server.port} for {callers}"
 
 
+def _limits(model: NamedModel) -> Iterator[str]:
+    """What is limited in the answers of a name, and what is done about them."""
+    reasoning = model.reasoning
+    if text := described(reasoning):
+        yield text
+    if reasoning.limit:
+        yield f"reasoning at most {reasoning.limit} tokens"
+    if reasoning.loops:
+        yield f"loops: {reasoning.loops}"
+    if model.goes_on:
+        yield "continues streams"
+
+
 def _entry(model: NamedModel, routes: Routes) -> Iterator[str]:
     """What an entry of [[models]] reaches, and what is wrong with it."""
-    limit = f", {described(model.reasoning)}" if described(model.reasoning) else ""
-    yield f"{model.name}{limit}"
+    yield ", ".join((model.name, *_limits(model)))
     problems: list[str] = []
     reached = 0
     for target in model.to:

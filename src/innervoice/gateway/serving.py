@@ -7,12 +7,13 @@ its content is not tried elsewhere: it would be refused there as well, and the p
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.notes import Note, Notebook
+from innervoice.canon.parts import Thinking
 from innervoice.canon.response import Failure, Response
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
@@ -27,7 +28,7 @@ from innervoice.errors import (
     TimedOutError,
     TransportError,
 )
-from innervoice.gateway.answers import ClientAnswer, answer_for
+from innervoice.gateway.answers import ClientAnswer, TranslatedAnswer, answer_for
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
 from innervoice.gateway.credentials import Credential, with_credential
@@ -39,8 +40,10 @@ from innervoice.gateway.incoming import Send
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.routes import Route
-from innervoice.gateway.upstreams import Candidate, GatewayExchange
+from innervoice.gateway.upstreams import Candidate, GatewayExchange, SteeredGatewayExchange
 from innervoice.planning.recover import is_about_reasoning
+from innervoice.steering.repetition import RepetitionDetector
+from innervoice.steering.watch import CHARACTERS_A_TOKEN, Steering
 from innervoice.wire.refusals import Refused
 
 if TYPE_CHECKING:
@@ -54,6 +57,13 @@ _ELSEWHERE_STATUSES = (402, 408)
 _REFUSED = (400, 404, 422)
 """Statuses of a request that is refused for its content."""
 _STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
+
+
+class _Broken(NamedTuple):
+    """An answer that broke off, and with which error."""
+
+    exchange: SteeredGatewayExchange
+    error: InnervoiceError
 
 
 class Serving:
@@ -78,6 +88,7 @@ class Serving:
         self._moved: list[Note] = []
         self._attempt: Attempt | None = None
         self._key: bytes | None = None
+        self._broken: _Broken | None = None
         self._is_kept = False
         self._logged = logged
 
@@ -108,7 +119,10 @@ class Serving:
                     gateway.circuits.failed(
                         candidate, status=error.status, retry_after=error.retry_after
                     )
-                    if is_last or self._stream.has_said or not _may_go_elsewhere(error):
+                    may_move = self._broken or (
+                        not self._stream.has_said and _may_go_elsewhere(error)
+                    )
+                    if is_last or not may_move:
                         raise
                     failed = error
                     self._moved.append(_moved(candidate, error))
@@ -146,20 +160,28 @@ class Serving:
         stream = self._stream
         attempt = self._attempt = await self._request.attempt(candidate, route)
         self._report.notes += self._moved  # an attempt starts with new notes
-        exchange = self._exchange = self._exchange_for(attempt, is_last=is_last)
-        answer = stream.answer = answer_for(self._request, attempt, exchange)
+        exchange = self._exchange = self._exchange_for(attempt, route, is_last=is_last)
+        if (broken := self._broken) is None:
+            answer = stream.answer = answer_for(self._request, attempt, exchange)
+        else:
+            exchange, answer = self._taken_over(attempt, exchange, broken)
         stream.headers = self._headers()
         stream.ask_again()
         if self._logged is not None:
-            self._logged.follow(exchange)
+            (self._logged.follow if broken is None else self._logged.go_on)(exchange)
         try:
+            if broken is not None and exchange is broken.exchange:
+                raise broken.error  # this candidate cannot go on with it
             await self._pass_on(exchange, answer)
             last = answer.last()
+            self._is_continued = (
+                isinstance(exchange, SteeredGatewayExchange) and exchange.is_continued
+            )
             await self._keep(attempt, exchange.response, answer)
             self._is_kept = True
-            if not exchange.is_reduced:
+            if not exchange.is_reduced and route.steering is None:
                 self._request.learn(attempt, exchange.response.message)
-            self._finish(exchange, answer.notes)
+            self._finish(exchange, route, answer.notes)
             await stream.end(last)
         except InnervoiceError as error:
             self._report.attempts += exchange.attempts
@@ -167,6 +189,8 @@ class Serving:
             if not stream.has_begun and self._has_another_way(attempt, error):
                 await self._ask(candidate, route, is_last=is_last)
                 return
+            if not is_last and self._leave_broken(exchange, error):
+                raise
             # Keep-alives are not an answer: another upstream can still send one.
             is_open = not stream.has_said and not is_last and _may_go_elsewhere(error)
             if is_open or not stream.has_begun:
@@ -256,12 +280,55 @@ class Serving:
                 self._book(self._exchange, broken=True)
             await self._stream.fail(answer.fail(_STOPPED))
 
-    def _exchange_for(self, attempt: Attempt, *, is_last: bool) -> GatewayExchange:
+    def _taken_over(
+        self, attempt: Attempt, exchange: GatewayExchange, broken: _Broken
+    ) -> tuple[GatewayExchange, ClientAnswer]:
+        """The exchange that goes on with the answer that broke off: this one, or the old one if it cannot; and the answer."""
+        answer, self._broken = self._stream.answer, None
+        assert isinstance(exchange, SteeredGatewayExchange)
+        assert isinstance(answer, TranslatedAnswer)
+        if not exchange.take_over(broken.exchange):
+            self._exchange = broken.exchange
+            return broken.exchange, answer
+        answer.follow(attempt, exchange)
+        return exchange, answer
+
+    def _leave_broken(self, exchange: GatewayExchange, error: InnervoiceError) -> bool:
+        """Whether another candidate may go on with an answer that has begun, and broke off."""
+        stream = self._stream
+        if not stream.has_said or stream.expired is not None:
+            return False
+        if isinstance(exchange, SteeredGatewayExchange) and exchange.may_go_on(error):
+            self._broken = _Broken(exchange, error)
+        return self._broken is not None
+
+    def _note_loops(self, response: Response) -> None:
+        """Notes reasoning that repeats itself, where nothing else is to be done about it."""
+        for part in response.parts:
+            if isinstance(part, Thinking) and (
+                place := RepetitionDetector(self._request.words).feed(part.text)
+            ):
+                tokens = place // CHARACTERS_A_TOKEN
+                note = Note("thinking_loops", f"after about {tokens} tokens: left alone")
+                self._report.notes.append(note)
+
+    def _steered(self, steering: Steering) -> Callable[..., GatewayExchange]:
+        """The kind of exchange for a name whose answers are steered while they run."""
+        request = self._request
+        return partial(
+            SteeredGatewayExchange,
+            steering=steering,
+            request_tokens=request.tokens,
+            on_continued=request.leave_unrecorded,
+        )
+
+    def _exchange_for(self, attempt: Attempt, route: Route, *, is_last: bool) -> GatewayExchange:
         server = self._gateway.config.server
         forwarded = passed_on(
             self._headers_in, attempt.candidate.target, attempt.betas, is_bytes=attempt.is_bytes
         )
-        exchange = GatewayExchange(
+        kind = GatewayExchange if route.steering is None else self._steered(route.steering)
+        exchange = kind(
             attempt.request,
             attempt.candidate.destination,
             keyring=attempt.candidate.account.keyring,
@@ -286,7 +353,7 @@ class Serving:
             "x-innervoice-reasoning": self._report.reasoning,
         }
 
-    def _finish(self, exchange: GatewayExchange, notes: tuple[Any, ...]) -> None:
+    def _finish(self, exchange: GatewayExchange, route: Route, notes: tuple[Any, ...]) -> None:
         report, response = self._report, exchange.response
         report.status = 200
         report.attempts += exchange.attempts
@@ -294,6 +361,8 @@ class Serving:
         self._book(exchange)
         before = set(report.notes)
         report.notes += [note for note in (*response.notes, *notes) if note not in before]
+        if route.notes_loops:
+            self._note_loops(response)
 
     async def disconnected(self) -> None:
         """The client has disconnected: the known part of the answer is counted, and what was received of it is kept."""
@@ -316,7 +385,7 @@ class Serving:
         elif report.needs_usage:
             report.usage = estimated_usage(response, self._request.tokens())
         note = Note("tokens_estimated")
-        if report.usage != response.usage and note not in report.notes:
+        if (report.usage != response.usage or exchange.is_spliced) and note not in report.notes:
             report.notes.append(note)
 
     async def _conversation(self) -> bytes | None:

@@ -17,8 +17,10 @@ from typing import Any, Self
 from urllib.request import getproxies
 
 from innervoice.canon.request import Request, Wire
+from innervoice.canon.response import Response
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
+from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.catalog.targets import target_at
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
@@ -26,11 +28,14 @@ from innervoice.client.base_urls import base_url_of
 from innervoice.client.exchange import Exchange
 from innervoice.client.over_aiohttp import OverAiohttp
 from innervoice.client.over_httptools import OverHttptools
+from innervoice.client.steered import SteeredExchange
 from innervoice.conversation.turns import seals_in
 from innervoice.errors import UsageError
 from innervoice.gateway.config import UpstreamSettings, secret, text_or_secret
+from innervoice.gateway.estimates import unfinished_usage
 from innervoice.gateway.gateway_members import with_members
 from innervoice.gateway.limits import LIMITS
+from innervoice.steering.asking import AskedAgain
 from innervoice.wire.dialects import DEFAULT
 
 __all__ = [
@@ -38,6 +43,7 @@ __all__ = [
     "Candidate",
     "GatewayExchange",
     "NotConfiguredError",
+    "SteeredGatewayExchange",
     "Upstream",
     "new_http",
 ]
@@ -313,6 +319,10 @@ class GatewayExchange(Exchange):
     """Whether the request was sent again with less, after a refusal."""
     batch = LIMITS.batch_bytes
     """How much of an answer is read at once, in bytes."""
+    is_spliced = False
+    """Whether several requests were answered, one after the other."""
+    is_continued = False
+    """Whether one of them goes on with the text of another."""
     _unread_bytes = 0
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -362,3 +372,32 @@ class GatewayExchange(Exchange):
     def _read(self) -> bool:
         unread, self._unread, self._unread_bytes = b"".join(self._unread), [], 0
         return super().feed(unread)
+
+
+class SteeredGatewayExchange(SteeredExchange, GatewayExchange):
+    """An exchange that is watched, or goes on after a break; its bytes are never forwarded."""
+
+    def __init__(
+        self,
+        *arguments: Any,
+        request_tokens: Callable[[], int],
+        on_continued: Callable[[], None],
+        **options: Any,
+    ) -> None:
+        """`request_tokens` estimates the tokens of the request. `on_continued` is called if a text is continued."""
+        super().__init__(*arguments, **options)
+        self._request_tokens, self._on_continued = request_tokens, on_continued
+
+    def _go_on(self) -> bool:
+        goes_on = super()._go_on()
+        if goes_on:
+            self._on_continued()
+        return goes_on
+
+    def used_by(self, response: Response) -> Usage:
+        """The tokens of an answer that was left: estimates, since most providers count at the end."""
+        return unfinished_usage(response, self._request_tokens())
+
+    def written_again(self, asked: AskedAgain) -> Wire:
+        """The request for the rest, with the members that were added before."""
+        return with_members(super().written_again(asked), self.added)

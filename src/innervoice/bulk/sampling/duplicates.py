@@ -13,10 +13,10 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from innervoice.bulk.leak import prompt_text
-from innervoice.bulk.loops import words_of
 from innervoice.bulk.schema import Batch, Column, Step, Survey, column
 from innervoice.errors import UsageError
 from innervoice.installing import install_command
+from innervoice.steering.repetition import words_of
 
 __all__ = ["duplicates"]
 

@@ -27,11 +27,13 @@ from innervoice.gateway.config.reading import Problems
 from innervoice.gateway.config.secrets import is_reference, secret, text_or_secret
 from innervoice.gateway.config.upstreams import CALLERS_OWN
 from innervoice.sources.housekeeping import RequestKind
+from innervoice.steering.watch import Loops, Steering
 
 __all__ = [
     "EXAMPLE",
     "ConfigError",
     "GatewayConfig",
+    "ModelReasoning",
     "NamedModel",
     "ReasoningPolicy",
     "ReasoningRule",
@@ -128,13 +130,29 @@ class ReasoningRule(ReasoningPolicy, frozen=True, kw_only=True):
     kinds: tuple[RequestKind, ...] = ()
 
 
-class NamedModel(Row, frozen=True, kw_only=True):
+class ModelReasoning(ReasoningPolicy, frozen=True, kw_only=True):
+    """The same for one name, and what is done about its reasoning while it runs."""
+
+    limit: int | None = None
+    """The most tokens of reasoning, about; then the answer is requested without reasoning."""
+    loops: Loops | None = None
+    """What is done if the reasoning repeats itself."""
+
+
+class NamedModel(Row, frozen=True, kw_only=True, rename={"goes_on": "continue"}):
     """A model name that callers may request."""
 
     name: str
     to: tuple[str, ...]
     """The models that are called, the first one that works."""
-    reasoning: ReasoningPolicy = ReasoningPolicy()
+    reasoning: ModelReasoning = ModelReasoning()
+    goes_on: bool = False
+    """Whether a stream that breaks off is continued; `continue` in the file."""
+
+    @property
+    def steering(self) -> Steering:
+        """What is done about its answers while they run."""
+        return Steering(self.reasoning.limit, self.reasoning.loops, self.goes_on)
 
     @property
     def is_glob(self) -> bool:

@@ -35,6 +35,7 @@ from innervoice.gateway.config.upstreams import (
 )
 from innervoice.plugins import plugin_names
 from innervoice.sources.housekeeping import KINDS
+from innervoice.steering.watch import LOOPS
 
 __all__ = ["LOOPBACK", "checked_tables", "exposure_problem"]
 
@@ -95,6 +96,7 @@ _MODEL = {
         lambda value: isinstance(value, str) or (isinstance(value, list) and bool(value)),
     ),
     "reasoning": _ANY,
+    "continue": MemberKind("true or false", lambda value: isinstance(value, bool)),
 }
 _EFFORT = word(*get_args(Effort))
 _REASONING = {
@@ -112,6 +114,11 @@ _NAMES = MemberKind(
         and all(isinstance(one, str) and one for one in value)
     ),
 )
+_MODEL_REASONING = {
+    **_REASONING,
+    "limit": number("a number of tokens, 1 or more", least=1, whole=True),
+    "loops": word(*LOOPS),
+}
 _RULE = {**_REASONING, "models": _NAMES, "keys": _NAMES, "kinds": _NAMES}
 
 
@@ -260,7 +267,9 @@ def _model(
             at = "" if isinstance(to, str) else f"[{index}]"
             problems.add(f"{place}.to{at}", problem)
     if "reasoning" in model:
-        model["reasoning"] = problems.members(model["reasoning"], f"{place}.reasoning", _REASONING)
+        model["reasoning"] = problems.members(
+            model["reasoning"], f"{place}.reasoning", _MODEL_REASONING
+        )
         _check_range(model["reasoning"], f"{place}.reasoning", problems)
     return {**model, "to": targets}
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.notes import Note
 from innervoice.client.drift import DIFFERS, fact_of
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
@@ -49,6 +50,7 @@ FAMILIES = (
     _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached tokens."),
     _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
     _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted; and those received in answers."),
+    _Family("innervoice_steered_total", "counter", ("provider", "why"), "Answers that were steered while they ran: limit (the reasoning was too long), loops (it repeated itself), continued (the answer broke off, and another request went on)."),
     _Family("innervoice_catalog_differs_total", "counter", ("provider", "fact"), "Facts of the catalog that a provider contradicted, each once in a process: innervoice probe measures what is true."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
     _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not reach the store."),
@@ -57,6 +59,8 @@ FAMILIES = (
 )  # fmt: skip
 _FAMILY = {family.name: family for family in FAMILIES}
 
+_STEERED = {"thinking_cut_short": "limit", "thinking_loops": "loops", "answer_continued": "continued"}  # fmt: skip
+"""Notes that are counted."""
 _OTHER, _NONE = "other", "none"
 
 Key: TypeAlias = tuple[str, tuple[str, ...]]
@@ -111,12 +115,17 @@ class Metrics:
         for outcome in ("kept", "restored", "omitted", "received"):
             if count := getattr(report, outcome):
                 self._count("innervoice_reasoning_total", (provider, outcome), count)
-        for note in report.notes:
-            if note.code == DIFFERS:
-                self._count("innervoice_catalog_differs_total", (provider, fact_of(note)))
+        self._count_notes(provider, report.notes)
         self._count("innervoice_store_total", (report.store,))
         self._set("innervoice_store_degraded", int(report.store == "degraded"))
         self._changed()
+
+    def _count_notes(self, provider: str, notes: Iterable[Note]) -> None:
+        for note in notes:
+            if why := _STEERED.get(note.code):
+                self._count("innervoice_steered_total", (provider, why), note.count)
+            if note.code == DIFFERS:
+                self._count("innervoice_catalog_differs_total", (provider, fact_of(note)))
 
     def stream_opened(self) -> None:
         """Counts a stream that begins."""

@@ -50,6 +50,10 @@ class FollowedRequest:
             exchange.batch = LIMITS.watched_batch_bytes
         self._log.watch(self)
 
+    def go_on(self, exchange: GatewayExchange) -> None:
+        """From now on this exchange goes on with the answer."""
+        self._exchange = exchange
+
     def look(self) -> None:
         """Passes on what arrived since."""
         exchange, position = self._exchange, self._position

@@ -1,0 +1,1 @@
+"""Steering a running answer: watching its thought, and going on from what has arrived; without I/O."""
