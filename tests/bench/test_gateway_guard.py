@@ -22,7 +22,7 @@ WAYS = [("anthropic", "anthropic"), ("chat", "chat"), ("chat", "anthropic"), ("a
 
 # Lines of innervoice, with Python 3.11, by what the client speaks and what the upstream speaks; rounded up, since a step may find something loaded already.
 SMALL = {
-    "anthropic anthropic": 1925,
+    "anthropic anthropic": 1926,
     "chat chat": 1977,
     "chat anthropic": 3124,
     "anthropic chat": 2795,

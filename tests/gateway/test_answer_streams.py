@@ -15,8 +15,8 @@ from innervoice.errors import TimedOutError
 from innervoice.frames.sniff import AnyFraming
 from innervoice.gateway.config import (
     GatewayConfig,
+    ModelReasoning,
     NamedModel,
-    ReasoningPolicy,
     ServerSettings,
 )
 from innervoice.wire.dialects import DIALECTS, dialect_named
@@ -183,7 +183,7 @@ def test_whole_and_streamed_answers_have_the_same_notes(stream):
 def test_the_limit_of_an_effort(asked, sent, is_noted):
     """An effort up to the limit goes on as it is; only one above it is limited, and noted."""
     limited = NamedModel(
-        name="agent", to=(BEHIND["anthropic"],), reasoning=ReasoningPolicy(at_most="high")
+        name="agent", to=(BEHIND["anthropic"],), reasoning=ModelReasoning(at_most="high")
     )
     http = Scripted(Answer(recorded("anthropic")))
     served = serve(http, models=(limited,))

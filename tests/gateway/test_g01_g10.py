@@ -21,7 +21,7 @@ from gateway.witness import (
     shown,
     watched,
 )
-from innervoice.gateway.config import GatewayConfig, NamedModel, ReasoningPolicy, ServerSettings
+from innervoice.gateway.config import GatewayConfig, ModelReasoning, NamedModel, ServerSettings
 from innervoice.memory.envelopes import is_envelope
 
 ASKED = "What is 15 * 23?"
@@ -233,7 +233,7 @@ CAPPED = GatewayConfig(
         NamedModel(
             name="capped",
             to=("anthropic/claude-opus-5-5",),
-            reasoning=ReasoningPolicy(at_most="low"),
+            reasoning=ModelReasoning(at_most="low"),
         ),
         NamedModel(name="plain", to=("anthropic/claude-opus-5-5",)),
     )
