@@ -5,7 +5,6 @@ import gc
 import inspect
 import os
 import threading
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
@@ -370,6 +369,8 @@ def test_forked_child_opens_its_own_connections():
         assert server.connections == 2
 
 
+# The first loop ends with connections open, which asyncio says when they are freed.
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_second_event_loop():
     async def main(client):
         for _ in range(2):
@@ -381,9 +382,6 @@ def test_second_event_loop():
             asyncio.run(main(client))
             assert server.connections == count
         asyncio.run(client.close())
-        # The first loop ended with connections open, which asyncio says when they are freed.
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ResourceWarning)
-            del client
-            gc.collect()
-            gc.collect()  # the loops that held them go first
+        del client
+        gc.collect()
+        gc.collect()  # the loops that held them go first
