@@ -129,6 +129,54 @@ def end_to_end(folder: Path, megabytes: int, size: int) -> None:
         print(f"{name:24}{seconds:>8.2f}{megabytes / seconds:>8.0f}{seconds / least:>9.2f}")
 
 
+def by_the_clock(folder: Path, megabytes: int, size: int) -> None:
+    """The commands as they are run, on one file and on a folder of eight; a row in four is in any other markup. Seconds by the clock, and of all processes."""
+    shards = folder / "shards"
+    shards.mkdir()
+    maker = Maker()
+    count = megabytes * 1_000_000 // size
+    rows = list(maker.rows(count, size))
+    for number, row in enumerate(rows[::4]):
+        row["response"] = maker.marked(list(ROWS.values())[number % len(ROWS)], size)
+    table = pa.Table.from_pylist(rows)
+    one = folder / "one.parquet"
+    pq.write_table(table, one, compression="zstd", row_group_size=-(-count // 8))
+    for number in range(8):
+        part = table.slice(number * -(-count // 8), -(-count // 8))
+        pq.write_table(part, shards / f"part-{number}.parquet", compression="zstd")
+    del table, rows
+    program = [sys.executable, "-m", "innervoice", "bulk"]
+    reads = ["--text", "response"]
+    ways = {"floor, in this process": None}
+    for name, path in (("file", one), ("folder", shards)):
+        for workers in (1, 2):
+            ways[f"split a {name}, -j {workers}"] = [*program, "split", str(path), "-o", str(folder / "out"), "-j", str(workers), "--overwrite", *reads]  # fmt: skip
+    for workers in (1, 2):
+        ways[f"report on the folder, -j {workers}"] = [*program, "report", str(shards), "-o", str(folder / "report.html"), "-j", str(workers), *reads]  # fmt: skip
+    best = dict.fromkeys(ways, (1000000000.0, 1000000000.0))
+    for _ in range(ROUNDS):
+        for name, command in ways.items():
+            best[name] = min(best[name], clocked(command, one, folder / "floor.parquet"))
+    print(f"\nby the clock, {megabytes} MB in rows of {size / 1000:.1f} kB, a quarter of them in any of {len(ROWS)} other markups")  # fmt: skip
+    print(f"{'way':28}{'seconds':>9}{'MB/s':>8}{'CPU s':>8}{'CPU x floor':>13}")
+    least = best["floor, in this process"][1]
+    for name, (seconds, spent) in best.items():
+        print(f"{name:28}{seconds:>9.2f}{megabytes / seconds:>8.0f}{spent:>8.2f}{spent / least:>13.2f}")  # fmt: skip
+
+
+def clocked(command: list[str] | None, source: Path, target: Path) -> tuple[float, float]:
+    """Seconds by the clock, and of processor time."""
+    begun = time.monotonic()
+    if command is None:
+        spent = cpu(lambda: floor(source, target))
+        return time.monotonic() - begun, spent
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return time.monotonic() - begun, spent
+
+
 def floor(source: Path, target: Path) -> None:
     """What nobody can save: the batches are read, and written as they are."""
     with (
@@ -229,6 +277,7 @@ def main() -> None:
     try:
         for size in (5_400, 50_000):
             end_to_end(folder, options.megabytes, size)
+        by_the_clock(folder, 2 * options.megabytes, 5_400)
     finally:
         shutil.rmtree(folder)
 

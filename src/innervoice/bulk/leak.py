@@ -30,6 +30,8 @@ _SAID = re.compile(
     re.IGNORECASE,
 )
 _BLANKS = re.compile(r"\s+")
+_BEFORE = 16
+"""So many characters may be before the word "answer"."""
 
 
 def leak(reference: str | None = None, shortest: int = 4) -> Step:
@@ -68,8 +70,19 @@ def final_answer(text: str) -> str | None:
     """The final answer that is marked in a text, without the markup around it."""
     if boxed := _last_boxed(text):
         return boxed
-    matches = _LINE.findall(text) or _SAID.findall(text)
+    matches = (_LINE.findall(text) if "####" in text else None) or _said(text)
     return matches[-1].strip() or None if matches else None
+
+
+def _said(text: str) -> list[str]:
+    """What is said to be the answer; the expression is slow, and most texts have none of its words."""
+    lowered = text.lower()
+    places = [place for word in ("answer", "答案") if (place := lowered.find(word)) >= 0]
+    if not places:
+        return []
+    # Lower case may be longer than the text.
+    start = min(places) - _BEFORE if len(lowered) == len(text) else 0
+    return _SAID.findall(text, max(0, start))
 
 
 def copied_share(answer: str, reasoning: str) -> float | None:

@@ -48,10 +48,20 @@ _ADDS = {
 }  # fmt: skip
 
 _PARAGRAPH = re.compile(r"\n\s*\n")
-_REFLECTION = re.compile(
-    r"\b(?:wait|hold on|let me (?:re-?)?(?:check|verify|think again)|double[- ]check|actually|alternatively|on second thought)\b|等等|等一下|不对|再检查|重新",
-    re.IGNORECASE,
-)
+# Each begins with a word that is searched for as a string, in lower case; one expression for all is a tenth as fast.
+_REFLECTIONS = [
+    re.compile(rf"{first}(?<!\w{first}){rest}")
+    for first, rest in (
+        ("wait", r"\b"),
+        ("hold on", r"\b"),
+        ("let me ", r"(?:re-?)?(?:check|verify|think again)\b"),
+        ("double", r"[- ]check\b"),
+        ("actually", r"\b"),
+        ("alternatively", r"\b"),
+        ("on second thought", r"\b"),
+    )
+]
+_HAN_REFLECTIONS = ("等等", "等一下", "不对", "再检查", "重新")
 _FENCE = re.compile(r"```.*?(?:```|\Z)", re.DOTALL)
 _FORMULA = re.compile(
     r"\$\$.+?\$\$|\$[^$\n]+\$|\\\(.+?\\\)|\\\[.+?\\\]",
@@ -86,7 +96,7 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
         "tokens_by": [row[2] for row in counted],
         "reasoning_share": [row[0] / (row[0] + row[1]) if row[0] + row[1] else None for row in counted],
         "steps": [len(_PARAGRAPH.split(text.strip())) if text.strip() else 0 for text in thoughts],
-        "reflections": [len(_REFLECTION.findall(text)) for text in thoughts],
+        "reflections": [_reflections(text) for text in thoughts],
         "code_share": [_share(_FENCE, text) for text in texts],
         "math_share": [_share(_FORMULA, text) for text in texts],
     }  # fmt: skip
@@ -115,6 +125,12 @@ def _arguments(calls: str | None) -> str:
 
 def _prompt_chars(prompt: list[dict[str, Any]] | None) -> int:
     return sum(len(message["content"] or "") for message in prompt or ())
+
+
+def _reflections(text: str) -> int:
+    lowered = text.lower()
+    found = sum(len(pattern.findall(lowered)) for pattern in _REFLECTIONS)
+    return found if text.isascii() else found + sum(map(text.count, _HAN_REFLECTIONS))
 
 
 def _share(pattern: re.Pattern[str], text: str) -> float | None:

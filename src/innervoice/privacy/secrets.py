@@ -83,15 +83,18 @@ class _Pattern(NamedTuple):
     is_secret: Callable[[re.Match[str]], bool]
     needles: tuple[str, ...] = ()
     """A text without all of these, in lower case, has no match; most texts have none of them."""
+    shortest: int = 0
+    """A text without a run of so many characters that are not white space has no match."""
 
 
 def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
     """The keys, tokens, passwords and seals of a text, in order and without overlaps."""
     lowered = text.lower()
+    longest = max(map(len, text.split()), default=0)
     found = [
         Secret(kind, match.start(group), match.end(group))
-        for kind, pattern, group, is_secret, needles in _PATTERNS
-        if not needles or any(needle in lowered for needle in needles)
+        for kind, pattern, group, is_secret, needles, shortest in _PATTERNS
+        if longest >= shortest and (not needles or any(needle in lowered for needle in needles))
         for match in pattern.finditer(text)
         if is_secret(match) or (wary and kind == _KEY_KIND)
     ]
@@ -193,7 +196,7 @@ def _is_mixed(text: str) -> bool:
 _KEY_KIND = "key"
 _PATTERNS: tuple[_Pattern, ...] = (
     _Pattern("private key", _PEM, 0, bool, ("-----begin",)),
-    _Pattern(_KEY_KIND, _KEY, 0, _is_key),
+    _Pattern(_KEY_KIND, _KEY, 0, _is_key, shortest=14),
     _Pattern("authorization", _SCHEME, "value", _has_value, ("bearer", "basic")),
     _Pattern(
         "named value",
@@ -214,5 +217,5 @@ _PATTERNS: tuple[_Pattern, ...] = (
         ),
     ),
     _Pattern("password in a URL", _IN_URL, "value", _has_value, ("://",)),
-    _Pattern("seal", _SEAL, 0, lambda found: _is_mixed(found[0])),
+    _Pattern("seal", _SEAL, 0, lambda found: _is_mixed(found[0]), shortest=120),
 )
