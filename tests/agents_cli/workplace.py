@@ -102,10 +102,17 @@ class Workplace:
     def __exit__(self, *error):
         self._server.__exit__(*error)
 
+    @property
+    def url(self) -> str:
+        """The address of the gateway."""
+        return self._server.url
+
     # ---- the agent ---------------------------------------------------------------------------
 
-    def run(self, prompt: str, model: str, *, again: bool = False) -> subprocess.CompletedProcess:
-        """Runs the agent with a prompt; all that it has started is gone afterwards."""
+    def run(
+        self, prompt: str, model: str, *, again: bool = False, more: tuple[str, ...] = ()
+    ) -> subprocess.CompletedProcess:
+        """Runs the agent with a prompt, and with `more` arguments before it; all that it has started is gone afterwards."""
         row = clients()[self.agent.client]
         target = ClientTarget(self._server.url, "any", self.files, model)
         row.write_files(target)
@@ -114,7 +121,7 @@ class Workplace:
         how = self.agent.again if again else self.agent.arguments
         program = INSTALLED / "node_modules" / self.agent.program
         process = subprocess.Popen(
-            [program, *row.command(target), *how, prompt],
+            [program, *row.command(target), *more, *how, prompt],
             cwd=self.work,
             env=row.environment(target, variables),
             stdin=subprocess.DEVNULL,
@@ -131,9 +138,11 @@ class Workplace:
             process.wait()
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
-    def does(self, task: str, model: str, *, again: bool = False) -> str:
+    def does(
+        self, task: str, model: str, *, again: bool = False, more: tuple[str, ...] = ()
+    ) -> str:
         """Lets the agent do a task of three calls; returns what it printed, once the right files are there."""
-        done = self.run(f"Task {task}: make three files.", model, again=again)
+        done = self.run(f"Task {task}: make three files.", model, again=again, more=more)
         said = f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.troubles()}"
         assert done.returncode == 0, said
         found = {path.name: path.read_text().split() for path in self.work.glob(f"{task}-*")}

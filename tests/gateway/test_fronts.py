@@ -160,7 +160,6 @@ def test_a_method_that_is_not_allowed(method, path, dialect, allowed):
         ("/v1/embeddings", {}, "openai-chat"),
         ("/v1/files", {"anthropic-version": "2023-06-01"}, "anthropic"),
         ("/v1/messages/batches", {}, "anthropic"),
-        ("/v1/responses/compact", {}, "openai-responses"),
         ("/v1beta/files", {}, "gemini"),
         ("/v1beta/models/m:embedContent", {}, "gemini"),
         ("/v1beta/models/m%3AembedContent", {}, "gemini"),
@@ -208,9 +207,10 @@ def test_a_long_path():
 
 def test_websockets_are_refused_with_the_status_at_which_codex_goes_on_over_http():
     upgrade = {"upgrade": "WebSocket", "connection": "Upgrade"}
-    missing = endpoint_of("GET", "/v1/responses", "", upgrade)
-    assert ("openai-responses", 426) == (missing.dialect, missing.refusal.status)
+    missing = endpoint_of("GET", "/v1/messages", "", upgrade)
+    assert ("anthropic", 426) == (missing.dialect, missing.refusal.status)
     assert "HTTP POST" in missing.refusal.text
+    assert "socket" == endpoint_of("GET", "/v1/responses", "", upgrade).verb
     assert 404 == endpoint_of("GET", "/v1/realtime", "", upgrade).refusal.status
 
 

@@ -13,6 +13,7 @@ from innervoice.canon.parts import Text, Thinking, ToolCall
 from innervoice.memory.envelopes import (
     EnvelopeSealer,
     Handle,
+    Summary,
     handles_of,
     is_envelope,
     part_of,
@@ -66,6 +67,28 @@ def test_it_opens_for_nobody_else():
     assert EnvelopeSealer(OTHER, ONE).open(envelope, "me", "anthropic", "thinking") == PARTS[0], (
         "an older key reads on"
     )
+
+
+SUMMARY = Summary("cmp_1", "So it was.", 12, "anthropic/claude-opus-5-5")
+
+
+def test_a_summary_opens_for_its_owner_in_its_place_alone():
+    envelope = EnvelopeSealer(ONE).seal_summary(SUMMARY, "me", "openai-responses")
+    assert is_envelope(envelope)
+    assert SUMMARY == EnvelopeSealer(ONE).open_summary(envelope, "me", "openai-responses")
+    assert SUMMARY == EnvelopeSealer(OTHER, ONE).open_summary(envelope, "me", "openai-responses")
+    for sealer, place in ((ONE, ("you", "openai-responses")), (ONE, ("me", "anthropic")), (OTHER, ("me", "openai-responses"))):  # fmt: skip
+        assert EnvelopeSealer(sealer).open_summary(envelope, *place) is None
+    for kind in ("thinking", "text", "tool_call", "opaque", "compaction"):
+        assert EnvelopeSealer(ONE).open(envelope, "me", "openai-responses", kind) is None
+    for part in PARTS:
+        other = EnvelopeSealer(ONE).seal(part, "me", "openai-responses")
+        assert EnvelopeSealer(ONE).open_summary(other, "me", "openai-responses") is None
+
+
+@given(st.text())
+def test_any_other_text_is_no_summary(text):
+    assert EnvelopeSealer(ONE).open_summary(text, "me", "openai-responses") is None
 
 
 @settings(deadline=None)

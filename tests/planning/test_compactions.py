@@ -49,3 +49,22 @@ def test_a_summary_that_is_a_text_goes_as_one(model):
     sent = iv.encode(request.replace(model=model.replace("interactions/", "gemini/"), dialect=None))
     assert "They spoke of Lisbon." in json.dumps(sent.body)
     assert "compaction_as_text" in {note.code for note in sent.notes}
+
+
+@pytest.mark.parametrize("model", FOREIGN)
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_a_repair_cuts_back_to_the_last_readable_point(model, before):
+    model = model.replace("interactions/", "gemini/")
+    talk = [{"role": "user", "content": "One?"}, {"role": "assistant", "content": "One."}, {"role": "user", "content": "Two?"}][:before]  # fmt: skip
+    read = decode_request({"model": "m", "input": [*talk, *ITEMS]}, "openai-responses").messages
+    repaired = iv.repair(read, model)
+
+    assert [message.text for message in read[:before]] == [message.text for message in repaired]
+    assert "compaction_unreadable" not in {one.code for one in iv.lint(repaired, model)}
+    with pytest.raises(iv.RuleError, match=f"end of message {before - 1}" if before else "no point to go on from"):  # fmt: skip
+        iv.encode(iv.Request(model, read))
+
+
+def test_a_repair_for_its_own_provider_changes_nothing():
+    read = decode_request({"model": "m", "input": ITEMS}, "openai-responses").messages
+    assert list(read) == iv.repair(read, "openai/gpt-6")

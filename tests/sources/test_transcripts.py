@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import innervoice as iv
 from innervoice.canon.target import Target
 from innervoice.catalog.lookup import host_of, model_row_of
+from innervoice.memory.envelopes import EnvelopeSealer, Summary
 from innervoice.sources import repairs
 from innervoice.sources.repairs import lint_session
 from innervoice.sources.stored import history_from
@@ -385,6 +386,66 @@ def test_codex_is_read():
     ][:6]
     origins = [part.origin for part in history.messages[1].parts]
     assert [("openai", "gpt-oss-120b")] * 3 == [(item.provider, item.model) for item in origins]
+
+
+def compacted(*items):
+    return {"timestamp": "t", "type": "compacted", "payload": {"message": "", "replacement_history": list(items)}}  # fmt: skip
+
+
+SEALED = {"type": "compaction", "id": "cmp_1", "encrypted_content": "gAAAAABo"}
+KEPT = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Fix it."}]}
+
+
+def before_and_after(*compactions):
+    """A session with compactions in it: its lines before the first of them, and all of them."""
+    head = {"timestamp": "t", "type": "session_meta", "payload": {"id": "0", "model_provider": "openai"}}  # fmt: skip
+    before = [head, context(), said("user", "Fix it."), reasons(), said("assistant", "Done.")]
+    after = []
+    for one in compactions:
+        after += [one, EVENT, said("user", "Go on."), reasons(), said("assistant", "I do.")]
+    return before, [*before, *after]
+
+
+def test_a_compaction_that_the_target_cannot_read_is_cut_off_with_what_follows_it():
+    """The session goes on from all that was said before it. Seen failing: neither lint nor repair knew of it."""
+    before, lines = before_and_after(compacted(KEPT, SEALED))
+    session = history_from(file_of(lines)).session
+    problems = {(line, one.code, one.severity) for line, one in lint_session(session, CLAUDE)}
+    assert (6, "compaction_unreadable", "refused") in problems
+    assert "compaction_unreadable" not in {one.code for _, one in lint_session(session, CODEX)}
+
+    data, told = repair_session(file_of(lines), CLAUDE)
+    assert "line 6: compaction removed: it stands for everything before it, and only its own provider can read it; the last readable point is the end of message 1" in told  # fmt: skip
+    assert "line 8: text removed: it comes after a compaction that cannot be read" in told
+    thought = before[3]
+    assert [*(line for line in before if line is not thought), EVENT] == lines_of(data)
+    assert [] == lint_session(history_from(data).session, CLAUDE)
+    assert (file_of(lines), []) == repair_session(file_of(lines), CODEX)
+
+
+@pytest.mark.parametrize(
+    ("compactions", "line"),
+    [
+        ((compacted(KEPT, SEALED), compacted(KEPT, SEALED)), 6),
+        ((compacted(KEPT, SEALED), compacted(KEPT)), None),
+        ((compacted(KEPT), compacted(KEPT, SEALED)), 11),
+    ],
+)
+def test_a_later_compaction_replaces_an_earlier_one(compactions, line):
+    _, lines = before_and_after(*compactions)
+    found = lint_session(history_from(file_of(lines)).session, CLAUDE)
+    unreadable = [number for number, one in found if one.code == "compaction_unreadable"]
+
+    assert line == (unreadable[0] if unreadable else None)
+    data, _ = repair_session(file_of(lines), CLAUDE)
+    assert "compaction_unreadable" not in {one.code for _, one in lint_session(history_from(data).session, CLAUDE)}  # fmt: skip
+
+
+def test_a_compaction_of_the_gateway_is_left_to_it():
+    sealed = EnvelopeSealer(b"k" * 32).seal_summary(Summary("cmp_1", "So it was.", 2, "m"), "me", "openai-responses")  # fmt: skip
+    _, lines = before_and_after(compacted(KEPT, {**SEALED, "encrypted_content": sealed}))
+
+    assert "compaction_unreadable" not in {one.code for _, one in lint_session(history_from(file_of(lines)).session, CLAUDE)}  # fmt: skip
 
 
 def test_a_file_of_one_line():

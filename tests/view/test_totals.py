@@ -138,3 +138,12 @@ def test_any_counts_are_survived(usages):
     rows_of(made)
     outputs = [usage.output_tokens for usage in usages if usage.output_tokens is not None]
     assert (f"{sum(outputs):,} out" in labels(head_facts(made))) == bool(outputs)
+
+
+def test_a_compaction_says_how_many_turns_it_covers():
+    summary = turn(iv.user("So far"), marks=("compaction",))
+    made = conversation(iv.system("s"), iv.user("a"), answered(iv.Text("b")), turn(iv.user("x"), marks=("api_error",)), summary, iv.user("c"), summary)  # fmt: skip
+    heads = [row for row in rows_of(made) if row["kind"] == "turn"]
+    covered = [label for row in heads for label in labels(row["facts"]) if label.startswith("covers")]  # fmt: skip
+
+    assert ["covers 2 turns", "covers 2 turns"] == covered

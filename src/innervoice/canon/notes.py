@@ -79,6 +79,8 @@ SENTENCES: dict[str, str] = {
     "effort_at_top": "Another effort than in the last request was sent for the whole request: the prompt cache begins anew.",
     "effort_from_history": "The conversation sets another effort, in a form that the model does not read; the last one was sent for the whole request, and where it changed the prompt cache begins anew.",
     "compaction_as_text": "A provider's summary of the conversation was sent as a text.",
+    "compaction_made": "The model has no compactions of its own; it was asked for a summary, and the client got it as a compaction.",
+    "compaction_unasked": "The request asks for a compaction, which only its own provider makes; it was not sent, because an ordinary answer is something else.",
     "compaction_unreadable": "A compaction stands for everything before it, and only its own provider can read it; the request was not sent without it.",
     "thinking_omitted": "Reasoning that this model cannot read was not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model was sent as labelled text, as requested.",
@@ -135,6 +137,7 @@ SENTENCES: dict[str, str] = {
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "cost_unknown": "The caller has a budget, but the price of the model is unknown; nothing was charged to the budget.",
+    "compacted_not_stored": "The items that a compaction stands for could not be stored; the compaction itself has the summary.",
     "response_not_stored": "The response could not be stored: it cannot be retrieved, and no request can continue from it.",
     "conversation_incomplete": "The store no longer has some entries of the conversation; it was sent without them.",
     "conversation_not_extended": "The answer could not be added to its conversation: the next request of the conversation does not know it.",
@@ -165,6 +168,10 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "compaction_unreadable": (
         "refused",
         "send the history to the provider that wrote it, or go on from a turn before the compaction",
+    ),
+    "compaction_unasked": (
+        "refused",
+        "ask for a summary in a message, or send the request through the gateway",
     ),
     "opaque_dropped": (
         "refused",

@@ -196,6 +196,8 @@ class Host(Row, frozen=True, kw_only=True):
     """The flags of `anthropic-beta` that it knows; "*" for all."""
     billing_line: bool = False
     """Whether the line about billing, with which Claude Code begins its system prompt, is meant for it."""
+    compacts: bool = False
+    """Whether it answers requests for a compaction in its default dialect."""
     keyed_cache: bool = False
     """Whether it looks up its prompt cache by `prompt_cache_key`."""
     counts: bool = False

@@ -16,7 +16,7 @@ from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of, is_served
 from innervoice.catalog.servers import server_named
 from innervoice.catalog.targets import target_at
-from innervoice.emulator import interactions, prompt_cache
+from innervoice.emulator import interactions, prompt_cache, responses
 from innervoice.emulator.batches import Answered, Batches
 from innervoice.emulator.call import (
     HEADER,
@@ -143,9 +143,12 @@ class Emulator:
             value = bounded(body)
             if (count := count_of(plain, value)) and self._counts(plain):
                 return _json(200, count)
+            if is_compact := plain.endswith(responses.COMPACT):
+                route = route_of(plain.removesuffix("/compact"))
             if route is None:
                 return _not_found(verb, plain)
-            reply = self._reply_at(route, value, lowered, path)
+            work = self._compacted if is_compact else self._reply_at
+            reply = work(route, value, lowered, path)
         except (Refused, ValueError, DecodeError) as error:
             refusal = Refusal(text=f"the body is not a valid request: {error}")
             if isinstance(error, Refused):  # too large or too deep to be read
@@ -171,6 +174,16 @@ class Emulator:
         except Refused as refused:
             return _deviating(_refusal(route, refused.refusal), refused.refusal, manners)
         return _hampered(reply, failure) if failure else reply
+
+    def _compacted(self, route: Route, value: Any, headers: dict[str, str], path: str) -> Reply:
+        """The reply at the path for compactions, which only some hosts have."""
+        host, body = host_of(route.provider), as_dict(value)
+        if host is None or not host.compacts:
+            return _not_found("POST", path.partition("?")[0])
+        reply = self._reply_at(route, responses.compacting(body), headers, path)
+        if reply.status != 200:
+            return reply
+        return _json(200, responses.compaction_answer(load_json(reply.body), body))
 
     def _counts(self, path: str) -> bool:
         """Whether the host of a path counts tokens: all do, unless a deviation says otherwise."""

@@ -12,15 +12,25 @@ from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.emulator.stored_responses import conversation_of, state_problems
 from innervoice.wire.json_access import arguments_of, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.refusals import Refusal, Refused
 from innervoice.wire.responses.body import echo_of
+from innervoice.wire.responses.compactions import (
+    asks_for_compaction,
+    compacted_body,
+    items_in,
+    new_compaction,
+    with_trigger,
+)
 from innervoice.wire.responses.conversations import with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.rules import CALLS
 from innervoice.wire.rules import refused
 from innervoice.wire.serve import assistant_turn
 
-__all__ = ["SERVER"]
+__all__ = ["COMPACT", "SERVER", "compacting", "compaction_answer"]
+
+COMPACT = "/responses/compact"
+"""The path at which a compaction is an object of its own."""
 
 _ENCRYPTED = "reasoning.encrypted_content"
 _REASONING = ("reasoning", "item_reference")
@@ -50,8 +60,7 @@ def is_on(call: EmulatedCall) -> bool:
 
 
 def _new_items(call: EmulatedCall) -> list[Any]:
-    given = call.body.get("input")
-    return [{"role": "user", "content": given}] if isinstance(given, str) else as_list(given)
+    return items_in(call.body.get("input"))
 
 
 def conversation(call: EmulatedCall) -> dict[str, Any]:
@@ -83,7 +92,8 @@ def check(call: EmulatedCall) -> Iterator[Refusal]:
     sent = {item.get("id") for item in items if item.get("type") in _REASONING}
     for item in items:
         name = item.get("id")
-        if item.get("type") == "reasoning" and item.get("encrypted_content"):
+        is_compaction = item.get("type") == "compaction"
+        if is_compaction or (item.get("type") == "reasoning" and item.get("encrypted_content")):
             yield from _encrypted(call, item)
         elif item.get("type") in ("reasoning", "item_reference") and name not in call.memory.items:
             yield refused(
@@ -150,7 +160,7 @@ def _is_output(item: Any) -> bool:
 
 
 def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
-    claims = call.claims(item["encrypted_content"])
+    claims = call.claims(item.get("encrypted_content"))
     reason = None
     if claims is None:
         reason = "parse"
@@ -165,7 +175,8 @@ def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
     elif call.provider == "azure" and reason == "account":
         yield refused(_OTHER_RESOURCE)
     else:
-        text = _UNVERIFIED.format(item=item.get("id") or "rs_unknown", reason=_REASONS[reason])
+        unnamed = "cmp_unknown" if item.get("type") == "compaction" else "rs_unknown"
+        text = _UNVERIFIED.format(item=item.get("id") or unnamed, reason=_REASONS[reason])
         yield refused(text, code="invalid_encrypted_content")
 
 
@@ -174,7 +185,7 @@ def _encrypted(call: EmulatedCall, item: dict[str, Any]) -> Iterator[Refusal]:
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn; its items are stored if the request asks for it."""
-    items = [*_reasoning(call, draft), *_answer_items(call, draft)]
+    items = _compaction(call) or [*_reasoning(call, draft), *_answer_items(call, draft)]
     reasoning = items[0].get("id") if items and items[0]["type"] == "reasoning" else None
     memory = call.memory
     for item in items:
@@ -194,6 +205,29 @@ def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
         ResponsesReader(Context(model=call.model)), {"object": "response", "output": items}
     )
     return list(turn.parts)
+
+
+def _compaction(call: EmulatedCall) -> list[dict[str, Any]]:
+    """The one item of an answer to a request for a compaction, where the host makes them."""
+    host = call.target.host
+    if host is None or not host.compacts or not asks_for_compaction(_new_items(call)):
+        return []
+    name = call.id("cmp_")
+    return [new_compaction(name, call.seal(kind="compaction", item=name))]
+
+
+def compacting(body: dict[str, Any]) -> dict[str, Any]:
+    """A body that was sent to the path for compactions, as a request for an answer; raises `Refused` for what that path does not take."""
+    items = items_in(body.get("input"))
+    if any(as_dict(item).get("type") == "configuration_update" for item in items):
+        text = "The 'configuration_update' item type is not supported with compaction."
+        raise Refused(refused(text, param="input"))
+    return {**with_trigger(body), "store": False}
+
+
+def compaction_answer(answer: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """The object that the same path answers with."""
+    return compacted_body(answer, items_in(body.get("input")))
 
 
 def _reasoning(call: EmulatedCall, draft: AnswerDraft) -> list[dict[str, Any]]:

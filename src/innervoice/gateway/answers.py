@@ -1,6 +1,7 @@
 """The answer on its way back: which parts of it the client gets, and when.
 
     BytesAnswer      the upstream's own bytes; the last frames wait until the turn is stored
+    CompactedStream, CompactedBody    a compaction, from the summary that the upstream wrote
     StreamedAnswer   events in the client's dialect, as soon as they are settled
     WholeAnswer      nothing before the end, then one body
 
@@ -21,13 +22,14 @@ from innervoice.answering.writing import (
 from innervoice.canon.events import Finish, UsageUpdate
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
-from innervoice.canon.parts import Part
+from innervoice.canon.parts import Opaque, Part
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.client_request import ClientRequest
+from innervoice.gateway.compactions import compacted
 from innervoice.gateway.estimates import estimated_usage
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.upstreams import GatewayExchange
@@ -35,6 +37,7 @@ from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal
+from innervoice.wire.responses.compactions import compacted_body
 from innervoice.wire.serve import StoredAnswers
 
 __all__ = ["ClientAnswer", "TranslatedAnswer", "answer_for", "silent_ping"]
@@ -78,6 +81,11 @@ class ClientAnswer(Protocol):
         """Notes about parts that the client's dialect cannot represent."""
         ...
 
+    @property
+    def compaction(self) -> dict[str, Any] | None:
+        """The compaction that the gateway made of the answer; None if the answer is another one."""
+        ...
+
 
 def silent_ping(media_type: str, dialect: str) -> bytes:
     """A keep-alive outside of any answer: a comment, or white space before JSON; lines and binary frames have none."""
@@ -91,6 +99,9 @@ def answer_for(request: ClientRequest, attempt: Attempt, exchange: GatewayExchan
     if attempt.is_bytes:
         exchange.tap = bytearray()
         return BytesAnswer(request, attempt, exchange)
+    if attempt.is_compaction and (attempt.is_summary or request.is_compact):
+        kind = CompactedStream if request.stream else CompactedBody
+        return kind(request, attempt, exchange)
     if request.stream:
         return StreamedAnswer(request, attempt, exchange)
     return WholeAnswer(request, attempt, exchange)
@@ -98,6 +109,8 @@ def answer_for(request: ClientRequest, attempt: Attempt, exchange: GatewayExchan
 
 class TranslatedAnswer:
     """What whole and streamed answers in the client's dialect have in common: their token counts."""
+
+    compaction: dict[str, Any] | None = None
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         self._request = request
@@ -116,6 +129,15 @@ class TranslatedAnswer:
             return response
         self._is_estimated = True
         return response.replace(usage=estimated_usage(response, self._request.tokens()))
+
+    def _compacted(self) -> Response:
+        """The answer with its compaction; raises `ServerError` if there is none."""
+        response = compacted(self._request, self._attempt, self._exchange.response)
+        if self._attempt.is_summary:
+            part = response.parts[0]
+            assert isinstance(part, Opaque)
+            self.compaction = part.value
+        return self._counted(response)
 
     def _with_estimate(self, notes: tuple[Note, ...]) -> tuple[Note, ...]:
         return (*notes, Note("tokens_estimated")) if self._is_estimated else notes
@@ -243,8 +265,45 @@ class WholeAnswer(TranslatedAnswer):
         return self._with_estimate(self._written.notes if self._written else ())
 
 
+class CompactedStream(StreamedAnswer):
+    """A compaction as a stream: it begins with the upstream's answer, whose text is not sent."""
+
+    def take(self) -> bytes:
+        """The beginning, once the upstream writes; nothing of the summary."""
+        return b"" if self._has_begun or not self._exchange.has_output else self._begun()
+
+    def last(self) -> bytes:
+        """The item, and the end."""
+        return self._begun() + self._encoder.feed(Finish(self._compacted()))
+
+    def fail(self, failure: Failure) -> bytes:
+        """The end of a compaction that did not succeed."""
+        response = _broken(self._exchange.response, failure).replace(parts=())
+        return self._begun() + self._encoder.feed(Finish(self._counted(response)))
+
+
+class CompactedBody(WholeAnswer):
+    """A compaction as one body: an answer, or the object of the path for compactions."""
+
+    def last(self) -> bytes:
+        """The body."""
+        request = self._request
+        answer = written(
+            self._compacted(),
+            request.endpoint.dialect,
+            request.name,
+            echo=request.echo(self._attempt),
+        )
+        if not request.is_compact or self._attempt.rewritten is None:
+            self._written = answer
+            return dump_json(answer.body)
+        return dump_json(compacted_body(answer.body, self._attempt.rewritten.items))
+
+
 class BytesAnswer:
     """The upstream's own bytes; if it sends one body where a stream was requested, a stream that is written here."""
+
+    compaction = None
 
     def __init__(self, request: ClientRequest, attempt: Attempt, exchange: GatewayExchange) -> None:
         endpoint = request.endpoint

@@ -33,9 +33,10 @@ from innervoice.gateway.operations.viewing import is_view
 from innervoice.gateway.other_paths import OtherPath, other_path_of
 from innervoice.gateway.quotas import Expected, Underway
 from innervoice.gateway.report import Report
+from innervoice.gateway.response_sockets import ResponseSocket
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.stored_responses import OF_RESPONSES, of_response
-from innervoice.gateway.websockets import deny, incoming_of, relay
+from innervoice.gateway.websockets import deny, incoming_of, protocols_of, relay
 from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -43,6 +44,11 @@ __all__ = ["Application", "Gateway", "create_app"]
 
 _OPEN_TO_ALL = frozenset({"live", "ready", "hello", "metrics"})
 """What is served without a key."""
+_NO_SOCKET = Refusal(
+    text="this server has no WebSockets; send an HTTP POST",
+    status=426,
+    headers={"upgrade": "HTTP/1.1"},
+)
 _MISTAKE = Refusal(
     text="internal error of the gateway; GET /v1/explain/ID has the details", status=500
 )
@@ -76,6 +82,8 @@ class Application:
                 await self._pass(incoming, endpoint.dialect, place)
             elif isinstance(endpoint, Missing):
                 await reply(send, *refused(endpoint.dialect, endpoint.refusal))
+            elif endpoint.verb == "socket":
+                await reply(send, *refused(endpoint.dialect, _NO_SOCKET))
             else:
                 await self._serve(incoming, endpoint)
         except Refused as error:
@@ -96,7 +104,7 @@ class Application:
         place = other_path_of(incoming.path, self.gateway.routes, usual)
         if place is not None and place.is_named and place.upstream not in DIALECTS:
             served = endpoint_of(method, place.path, query, headers)
-            if isinstance(served, Endpoint):
+            if isinstance(served, Endpoint) and served.verb != "socket":
                 return served, None
         return endpoint, place
 
@@ -122,10 +130,10 @@ class Application:
         if endpoint.verb == "explain":
             explained = await gateway.explained(endpoint.id or "", caller.name)
             await reply(send, 200, {}, dump_json(explained))
-        elif endpoint.verb in ("answer", "count"):
+        elif endpoint.verb in ("answer", "compact", "count"):
             check_head(incoming.headers, gateway.limits)
             body = await incoming.body(gateway.limits)
-            work = self._answer if endpoint.verb == "answer" else self._count
+            work = self._count if endpoint.verb == "count" else self._answer
             await work(incoming, endpoint, body, admitted)
         elif endpoint.verb in OF_RESPONSES:
             await incoming.body(gateway.limits)
@@ -190,17 +198,37 @@ class Application:
         """Serves a WebSocket."""
         incoming = incoming_of(scope, receive, send)
         endpoint, place = self._endpoint(incoming)
-        if place is None:
-            assert isinstance(endpoint, Missing), "nothing is served over WebSocket here"
+        if place is None and isinstance(endpoint, Missing):
             await deny(send, endpoint.dialect, endpoint.refusal)
             return
         try:
+            if place is None:
+                assert isinstance(endpoint, Endpoint)
+                await self._serve_socket(incoming, scope, endpoint.dialect)
+                return
             admitted = await self._admit_other(incoming, endpoint.dialect)
             with self._counted(incoming, admitted) as report:
-                protocols = list(scope.get("subprotocols", ()))
+                protocols = protocols_of(scope)
                 await relay(incoming, protocols, self.gateway.other_paths, place, admitted, report)
         except Refused as error:
             await deny(send, endpoint.dialect, error.refusal)
+
+    async def _serve_socket(self, incoming: Incoming, scope: Scope, dialect: str) -> None:
+        """Serves a WebSocket whose answers are ours; each of them is a request with a report of its own."""
+        admitted = await self.gateway.admit(incoming.headers, incoming.query, dialect)
+        if admitted.is_local:
+            check_host(incoming.headers.get("host", ""))
+            check_no_page(incoming.headers)
+
+        async def serve(request: Incoming, endpoint: Endpoint) -> None:
+            try:
+                await self._serve(request, endpoint)
+            except Refused as error:
+                await reply(request.send, *refused(endpoint.dialect, error.refusal))
+
+        offered = protocols_of(scope)
+        socket = ResponseSocket(incoming, scope, dialect, serve)
+        await socket.run(offered[0] if offered else None)
 
     @contextmanager
     def _counted(self, incoming: Incoming, admitted: Admitted) -> Iterator[Report]:

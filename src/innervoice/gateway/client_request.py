@@ -25,6 +25,7 @@ from innervoice.canon.parts import Part
 from innervoice.canon.usage import Usage
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
+from innervoice.gateway.compactions import PATH_VERB, as_request
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
@@ -33,7 +34,7 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report
 from innervoice.gateway.response_state import ResponseState, WholeInput
 from innervoice.gateway.rewritten import Attempt, RewrittenRequest
-from innervoice.memory.envelopes import Handle, handles_of
+from innervoice.memory.envelopes import Handle, Summary, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
 from innervoice.steering.asking import text_of
@@ -76,6 +77,8 @@ class ClientRequest:
         report: Report,
         headers: Mapping[str, str],
     ) -> None:
+        if endpoint.verb == PATH_VERB:
+            endpoint, body = endpoint._replace(stream=False), as_request(body)
         self.endpoint, self.report = endpoint, report
         self._gateway, self._headers, self._data = gateway, headers, body
         self._value: dict[str, Any] = {}
@@ -102,6 +105,11 @@ class ClientRequest:
         api = dialect_named(endpoint.dialect).stored_answers
         if api and not (api.is_asked_for and self._member(api.previous) in (None, b"null")):
             self.state = ResponseState(gateway, api, report, self._member)
+
+    @property
+    def is_compact(self) -> bool:
+        """Whether the answer is a compaction in an object of its own."""
+        return self.endpoint.verb == PATH_VERB
 
     def queue(self, answer: QueuedAnswer) -> None:
         """The answer is made in the background: it was announced, and its events are stored as they come."""
@@ -187,7 +195,8 @@ class ClientRequest:
         keeps_all = row.effort_updates and effort not in (None, "default")
         message = message.replace(effort=effort)
         record = record_of(message, self.report.tenant, attempt.digest, keeps_all=keeps_all)
-        if record is None or not self.is_recorded:
+        # A compaction is no turn of the conversation.
+        if record is None or attempt.is_compaction or not self.is_recorded:
             return None
         handles = () if attempt.is_bytes else handles_of(message, self.report.tenant)
         return record[0], [*record[1], *handles, *self.turn_keys]
@@ -198,6 +207,10 @@ class ClientRequest:
         return self._gateway.sealer.seal(
             part, self.report.tenant, self.endpoint.dialect, whole=is_whole
         )
+
+    def seal_summary(self, summary: Summary) -> str:
+        """What the client carries in a compaction."""
+        return self._gateway.sealer.seal_summary(summary, self.report.tenant, self.endpoint.dialect)
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
         return self._gateway.sealer.open(text, self.report.tenant, self.endpoint.dialect, slot)
@@ -244,7 +257,8 @@ class ClientRequest:
     def _appended(self, body: SplitBody, owner: bytes, candidate: Candidate) -> Attempt | None:
         """What was sent last time, and what is new."""
         gateway = self._gateway
-        if gateway.keeps(self.report) == "off":
+        is_own = candidate.target.dialect == self.endpoint.dialect
+        if gateway.keeps(self.report) == "off" or (is_own and self._has_private_members()):
             return None
         betas = known_betas(asked_betas(self._headers, {}), candidate.target, Notebook())
         way = gateway.appended.find(body, owner, candidate, betas, self._opened)
@@ -255,6 +269,11 @@ class ClientRequest:
         self._tokens = way.tokens
         self.report.sent_to(candidate, "canon", way.counts, way.notes)
         return Attempt(candidate, way.request, way.wire, way.digest, None, betas, appended=way)
+
+    def _has_private_members(self) -> bool:
+        """Whether items of the body have members that are left out of all of them."""
+        names = dialect_named(self.endpoint.dialect).private_members
+        return any(name.encode() in self._data for name in names)
 
     async def _continued(self, state: ResponseState, candidate: Candidate, route: Route) -> Attempt:
         """The request with what it goes on from: as it came where the candidate has that itself, else as one with all of it."""
@@ -301,7 +320,7 @@ class ClientRequest:
             self.report,
             self._headers,
             turns,
-            translated=self.state is not None and self.state.is_translated,
+            translated=self.is_compact or (self.state is not None and self.state.is_translated),
         )
 
     # ---- what is learned -----------------------------------------------------------------------
@@ -317,7 +336,7 @@ class ClientRequest:
     def learn(self, attempt: Attempt, answer: Message) -> None:
         """The request was sent this way, and got this answer."""
         gateway, body = self._gateway, self.split
-        if body is None or (self.state and not self.state.is_plain):
+        if body is None or attempt.is_compaction or (self.state and not self.state.is_plain):
             return
         owner = self._owner(body, attempt.candidate)
         if not attempt.is_bytes:

@@ -19,9 +19,9 @@ from innervoice.wire.refusals import Headers, Refusal
 __all__ = ["KEY_HEADERS", "Endpoint", "Missing", "Verb", "endpoint_of", "given_key"]
 
 Verb: TypeAlias = Literal[
-    "answer", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
+    "answer", "compact", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
     "create_conversation", "conversation", "update_conversation", "delete_conversation", "add_items", "list_items", "item", "delete_item",
-    "live", "ready", "metrics", "explain",
+    "live", "ready", "metrics", "explain", "socket",
 ]  # fmt: skip
 """What a request asks for."""
 
@@ -144,6 +144,8 @@ def _matching_endpoint(method: str, path: str, query: str, headers: Headers) -> 
         return _not_found(method, path, pieces, headers)
     _, dialect, _ = matches[0]
     if headers.get("upgrade", "").lower() == "websocket":
+        if matches[0][0].verb == "answer" and dialect_named(dialect).has_sockets:
+            return Endpoint(dialect, "socket")
         # Codex continues over HTTP when it gets this status, and gives up at others.
         text = (
             f"{_short_path(path)} is not served over WebSocket; send an HTTP {matches[0][0].method}"

@@ -26,9 +26,10 @@ from innervoice.canon.target import Target
 from innervoice.conversation.digest import conversation_start
 from innervoice.sources.request_log.write import AFFINITY
 from innervoice.wire.controls import is_claude
+from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.serve import ReceivedMembers
+from innervoice.wire.serve import ReceivedMembers, without
 
 __all__ = [
     "AFFINITY",
@@ -44,6 +45,7 @@ __all__ = [
     "trace_of",
     "with_marked_errors",
     "with_members",
+    "without_private_members",
 ]
 
 _BETAS = "anthropic_beta"
@@ -198,6 +200,20 @@ def trace_of(headers: Mapping[str, str]) -> str:
     """The client's trace and span; empty if it sends none that is valid."""
     trace = headers.get(_TRACE[0], "")
     return trace if trace and _TRACEPARENT.fullmatch(trace) else ""
+
+
+def without_private_members(
+    body: bytes, value: dict[str, Any], dialect: Dialect
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """A body without the members of its items that are meant for the client's own provider, and the names of those that it had."""
+    names = tuple(name for name in dialect.private_members if name.encode() in body)
+    if not names:
+        return value, ()
+    items = [
+        without(item, *names) if isinstance(item, dict) else item
+        for item in as_list(value.get(dialect.history))
+    ]
+    return {**value, dialect.history: items}, names
 
 
 def asked_betas(headers: Mapping[str, str], body: Mapping[str, Any]) -> tuple[str, ...]:

@@ -42,6 +42,13 @@ class Limits:
     socket_bytes: int = 32 * 1024 * 1024
     """A message of a WebSocket (bytes)."""
 
+    socket_lanes: int = 64
+    """Values of `stream_id` on a WebSocket of the Responses API, whose answers are written at once."""
+    socket_waiting: int = 64
+    """Requests of one `stream_id` that wait for the one before."""
+    socket_steers: int = 16
+    """Steers that wait for the end of one answer."""
+
     # ---- connections and processes
     keep_alive_seconds: int = 75
     """How long an idle connection stays open: longer than load balancers keep theirs, so that they close first (seconds)."""

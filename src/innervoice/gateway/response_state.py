@@ -24,6 +24,7 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.canon.target import Target
 from innervoice.errors import InnervoiceError, ProviderError
+from innervoice.gateway.compactions import since_compaction
 from innervoice.gateway.conversations import StoredConversation
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.limits import LIMITS
@@ -38,6 +39,7 @@ from innervoice.gateway.stored_responses import (
 from innervoice.memory.retention import says_more
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.responses.compactions import asks_for_compaction
 from innervoice.wire.responses.conversations import EXCLUSIVE, no_conversation
 from innervoice.wire.serve import StoredAnswers
 
@@ -184,7 +186,7 @@ class ResponseState:
             self._report.store = "degraded"
         if head is None:
             return None
-        if head.is_deleted:
+        if head.is_deleted or not head.body.get(self._api.status):  # or a compaction alone
             raise Refused(self._api.no_previous(self.previous))
         if not head.goes_on:
             statuses = " or ".join(self._api.goes_on)
@@ -206,10 +208,11 @@ class ResponseState:
         """
         chain = await self._chain_for(candidate, always=always or self.is_background)
         new = self._api.items_of(self._read(self._api.input))
-        before = [item for one in chain or () for item in (*one.input, *one.output)]
         conversation = self._conversation
         if conversation is not None:
-            before = [*conversation.sent]
+            before = since_compaction([*conversation.sent])
+        else:
+            before = since_compaction([item for one in chain or () for item in one.items])
         referred = await self._referred([*before, *new], candidate)
         is_read = chain is not None or conversation is not None
         if not is_read and not referred and not self.is_background:
@@ -434,6 +437,31 @@ class ResponseState:
         ):
             self._report.store = "degraded"
             self._report.notes.append(Note("response_not_stored"))
+
+    async def keep_covered(self, attempt: Attempt, compaction: dict[str, Any]) -> None:
+        """Stores the items that a compaction stands for, under its id; in memory for a client that wants nothing stored."""
+        if self._remember == "off" or attempt.rewritten is None:
+            return
+        name = compaction["id"]
+        body = {"id": name, "object": "response.compaction", self._api.output: [compaction]}
+        data = packed(
+            body,
+            dump_json(
+                [item for item in attempt.rewritten.items if not asks_for_compaction([item])]
+            ),
+            chain=[],
+            place=None,
+            conversation=b"",
+            target=None,
+            turn=None,
+            settings={},
+        )
+        is_durable = self._remember != "ram"
+        is_kept = len(data) <= LIMITS.stored_bytes and await self._gateway.responses.put(
+            self._api, self._report.tenant, name, data, durable=is_durable
+        )
+        if not is_kept:
+            self._report.notes.append(Note("compacted_not_stored"))
 
     def _settings(self) -> dict[str, bytes]:
         """What the request says for all of its conversation."""

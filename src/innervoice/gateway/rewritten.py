@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from innervoice.canon.bounded import Bounded
-from innervoice.canon.messages import Message
+from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Text, Thinking
 from innervoice.canon.reasoning import Reasoning
@@ -26,6 +26,7 @@ from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
+from innervoice.gateway.compactions import is_native, opened, without_trigger
 from innervoice.gateway.effort_policy import GovernedRequest, governed_by
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
@@ -39,13 +40,15 @@ from innervoice.gateway.gateway_members import (
     shown_to_client,
     with_marked_errors,
     with_members,
+    without_private_members,
 )
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.memory.effort_history import KnownEfforts, effort_word, with_known_efforts
-from innervoice.memory.envelopes import Handle
+from innervoice.memory.envelopes import Handle, Summary
 from innervoice.memory.records import TurnsByKey
 from innervoice.memory.restoring import TurnRestorer, with_turns
+from innervoice.planning.compactions import SUMMARY_ASKED, for_summary
 from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import decode_request, encoded_plan
 from innervoice.planning.plan import Plan, planned
@@ -57,6 +60,7 @@ from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_list
 from innervoice.wire.refusals import Refusal, Refused
+from innervoice.wire.responses.compactions import items_in
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
@@ -102,6 +106,10 @@ class Attempt(NamedTuple):
     """The request, if all of it was read."""
     effort: EffortWord | None = None
     """The effort in force, where the one at the top of the request may be another."""
+    is_summary: bool = False
+    """Whether the upstream is asked for the summary that a compaction of the gateway carries."""
+    is_compaction: bool = False
+    """Whether a compaction is asked for, here or of the upstream."""
 
     @property
     def in_force(self) -> EffortWord | None:
@@ -176,11 +184,19 @@ class RewrittenRequest:
         """The model's name as the client wrote it."""
         stream = value.get("stream", dialect_named(endpoint.dialect).streams_unasked)
         self.stream = bool(stream) if endpoint.stream is None else endpoint.stream
+        dialect = dialect_named(endpoint.dialect)
+        value, self._private = without_private_members(body, value, dialect)
         self._body, self._value = body, value
         self._sealer, self._secret = gateway.sealer, gateway.lookup_key
         self._headers = headers
         self._betas = asked_betas(headers, value)
-        self.request = with_turns(decode_request(value, endpoint.dialect), turns)
+        request = with_turns(decode_request(value, endpoint.dialect), turns)
+        messages, self.trigger = without_trigger(request.messages)
+        """The item that asks for a compaction; None if an answer is wanted."""
+        messages, self._opened_compactions = opened(messages, self._opened_summary)
+        if self.trigger is not None or self._opened_compactions:
+            request = request.replace(messages=messages)
+        self.request = request
         self._restorer = TurnRestorer(
             self.request,
             report.tenant,
@@ -210,6 +226,19 @@ class RewrittenRequest:
     def digest(self) -> ConversationDigest:
         """The conversation, up to the end of the request."""
         return self._restorer.digest
+
+    @property
+    def covered_turns(self) -> int:
+        """How many messages a compaction of the conversation stands for."""
+        return len(self.request.messages)
+
+    @property
+    def items(self) -> list[Any]:
+        """The items of the conversation, as they came."""
+        return items_in(self._value.get(dialect_named(self.endpoint.dialect).history))
+
+    def _opened_summary(self, envelope: str) -> Summary | None:
+        return self._sealer.open_summary(envelope, self.report.tenant, self.endpoint.dialect)
 
     # ---- what was lost -------------------------------------------------------------------------
 
@@ -269,6 +298,8 @@ class RewrittenRequest:
         betas = known_betas(self._betas, target, notebook)
         members: Mapping[str, Any] = {}
         if body is None:
+            for name in self._private:
+                notebook.add("extra_dropped", name)
             owner = self.report.tenant, self._secret
             flags = tuple(dict.fromkeys([*betas, *as_list(wire.body.get("anthropic_beta"))]))
             members = added_members(request, self._value, target, flags, owner, notebook)
@@ -276,7 +307,7 @@ class RewrittenRequest:
         self._report(candidate, plan.plan, notebook)
         sent = None
         efforts = self._efforts
-        if body is None and not efforts.is_waiting:
+        if body is None and not efforts.is_waiting and self.trigger is None:
             sent = first_sent(plan, wire, request, betas, self.digest, self.report)
             if sent is not None:
                 notes = tuple(note for note in sent.notes if note.code != "effort_at_top")
@@ -292,7 +323,13 @@ class RewrittenRequest:
             sent,
             self,
             efforts.in_force,
+            self._is_summary_for(target),
+            self.trigger is not None,
         )
+
+    def _is_summary_for(self, target: Target) -> bool:
+        """Whether a candidate that makes no compactions is asked for a summary."""
+        return self.trigger is not None and not is_native(target, self.endpoint.dialect)
 
     def _check_server_state(self, request: Request, plan: Plan, notebook: Notebook) -> None:
         """Raises `Refused` if something is not sent that stands for content which another provider stores: an answer would be wrong."""
@@ -312,6 +349,9 @@ class RewrittenRequest:
 
     def _is_changed(self, wire: Wire, target: Target) -> bool:
         """Whether the body that is sent differs in meaning from the one that came."""
+        known = target.host.knows if target.host else ()
+        if any(name not in known for name in self._private):
+            return True
         if any(note.code not in _WARNINGS for note in wire.notes):
             return True
         # Settings that make reasoning come back at all, settings that only this host needs, and settings that it spells differently.
@@ -346,6 +386,13 @@ class RewrittenRequest:
         messages = self._accepted(candidate, notebook)
         if route.steering is not None and route.steering.loops in ("answer", "stop"):
             messages = _without_loops(messages, notebook)
+        if self._opened_compactions:
+            notebook.add("compaction_as_text", count=self._opened_compactions)
+        if self._is_summary_for(target):
+            notebook.add("compaction_made")
+            messages, request = (*messages, user(SUMMARY_ASKED)), for_summary(request)
+        elif self.trigger is not None:
+            messages = (*messages, self.trigger)
         is_billed = target.host is not None and target.host.billing_line
         if not is_billed and (others := _unbilled(messages)):
             messages = others

@@ -236,6 +236,8 @@ class Serving:
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._request.state
+        if attempt.is_summary and state and answer and answer.compaction:
+            await state.keep_covered(attempt, answer.compaction)
         if state is None or not state.takes_answer or answer is None:
             await self._gateway.remember(self._request, attempt, response)
             return

@@ -103,6 +103,11 @@ class StoredResponse:
             return self._api.output_items(self.body)
         return as_list(self.body.get(self._api.output))
 
+    @property
+    def items(self) -> list[Any]:
+        """Its input and its output."""
+        return [*self.input, *self.output]
+
     def item(self, name: str) -> Any:
         """The item of the answer with this id; None if there is none."""
         return next((item for item in self.output if as_dict(item).get("id") == name), None)
@@ -231,7 +236,13 @@ class StoredResponses:
             raise StoreError("the store cannot be asked")
         if response is None or response.is_deleted:
             return False
-        keys = self._keys(tenant, name, api.noun)
+        compacted = [
+            str(item.get("id"))
+            for item in map(as_dict, response.output)
+            if item.get("type") == "compaction"
+        ]
+        # What a compaction in it stands for is deleted with it.
+        keys = [key for one in (name, *compacted) for key in self._keys(tenant, one, api.noun)]
         if self._memory is not None:
             await self._memory.delete(tenant, keys)
         if await self._within(lambda: self._sealed.delete(tenant, keys)) is None:

@@ -1,6 +1,7 @@
 """WebSockets of a provider's API, such as `/v1/realtime`: messages are passed on in both directions as they are.
 
-The connection to the provider is made first, so that a refusal has its own status. What the gateway serves over HTTP is refused here with 426 (`endpoints.py`).
+The connection to the provider is made first, so that a refusal has its own status. What the gateway serves over HTTP alone is refused with 426 (`endpoints.py`); the
+Responses API over a WebSocket is in `response_sockets.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from innervoice.gateway.other_paths import OtherPath, OtherPaths
     from innervoice.gateway.report import Report
 
-__all__ = ["deny", "incoming_of", "relay"]
+__all__ = ["deny", "incoming_of", "protocols_of", "relay"]
 
 _KEY_START = "openai-insecure-api-key."
 """Browsers cannot set headers for a WebSocket; OpenAI's clients put the key among the protocols that they offer."""
@@ -36,6 +37,11 @@ def incoming_of(scope: Scope, receive: Receive, send: Send) -> Incoming:
     if key and "authorization" not in incoming.headers:
         incoming.headers["authorization"] = f"Bearer {key.removeprefix(_KEY_START)}"
     return incoming
+
+
+def protocols_of(scope: Scope) -> list[str]:
+    """The protocols that a client offers, without its key."""
+    return [word for word in scope.get("subprotocols", ()) if not word.startswith(_KEY_START)]
 
 
 async def deny(send: Send, dialect: str, refusal: Refusal) -> None:
@@ -60,12 +66,11 @@ async def relay(
     report.attempts = 1
     outgoing = await others.outgoing(incoming, place, candidate, None)
     aiohttp = import_module("aiohttp")
-    offered = [word for word in protocols if not word.startswith(_KEY_START)]
     try:
         upstream = await others.session().ws_connect(
             import_module("yarl").URL(outgoing.url, encoded=True),
             headers=_without_framing(outgoing.headers),
-            protocols=offered,
+            protocols=protocols,
             max_msg_size=LIMITS.socket_bytes,
             timeout=aiohttp.ClientWSTimeout(ws_close=LIMITS.farewell_seconds),
         )

@@ -17,6 +17,7 @@ from binascii import Error as Base64Error
 from hashlib import blake2b
 from typing import NamedTuple
 
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.storage import from_json, to_json
@@ -25,7 +26,7 @@ from innervoice.memory.retention import kept_part
 from innervoice.memory.sealed_store import Sealing
 from innervoice.wire.answer import Carrier
 
-__all__ = ["EnvelopeSealer", "Handle", "handles_of", "is_envelope", "part_of"]
+__all__ = ["EnvelopeSealer", "Handle", "Summary", "handles_of", "is_envelope", "part_of"]
 
 _MAGIC = b"iv\x01"
 _START = b64encode(_MAGIC).decode()
@@ -37,6 +38,20 @@ _UNPACKED = 16 * 1024 * 1024
 _HANDLE = b"h"
 """How a handle begins; compressed data never begins like this."""
 _HANDLE_SIZE = 16
+_SUMMARY = "compaction"
+"""The kind of part that carries a summary."""
+
+
+class Summary(NamedTuple):
+    """What a compaction of the gateway carries."""
+
+    id: str
+    """The id of the item, under which the store has the items that it stands for."""
+    text: str
+    turns: int
+    """How many messages it stands for."""
+    model: str
+    """Who wrote it."""
 
 
 class Handle(NamedTuple):
@@ -67,16 +82,32 @@ class EnvelopeSealer:
     def open(self, text: str, tenant: str, dialect: str, slot: str) -> Part | Handle | None:
         """The part in an envelope, or its handle; None if it is not ours, belongs to another tenant or place, or is damaged."""
         try:
-            data = b64decode(text.translate(_STANDARD), validate=True)
-            content = self._sealing.open(data, tenant, dialect, slot)
+            content = self._opened(text, tenant, dialect, slot)
             if content is None:
                 return None
             if content.startswith(_HANDLE):
                 return Handle(content[len(_HANDLE) :])
-            part = from_json(zlib.decompressobj().decompress(content, _UNPACKED))
+            part = from_json(_unpacked(content))
         except (Base64Error, ValueError, zlib.error, DecodeError):
             return None
         return part if isinstance(part, (Thinking, Text, ToolCall)) else None
+
+    def seal_summary(self, summary: Summary, tenant: str, dialect: str) -> str:
+        """The envelope of a summary, for the block that stands for the conversation before it."""
+        content = zlib.compress(dump_json(summary._asdict()), 1)
+        return b64encode(self._sealing.seal(content, tenant, dialect, _SUMMARY)).decode()
+
+    def open_summary(self, text: str, tenant: str, dialect: str) -> Summary | None:
+        """The summary in an envelope; None if it is not ours, belongs to another tenant or place, or is damaged."""
+        try:
+            content = self._opened(text, tenant, dialect, _SUMMARY)
+            return None if content is None else Summary(**load_json(_unpacked(content)))
+        except (Base64Error, ValueError, TypeError, zlib.error):
+            return None
+
+    def _opened(self, text: str, tenant: str, dialect: str, slot: str) -> bytes | None:
+        data = b64decode(text.translate(_STANDARD), validate=True)
+        return self._sealing.open(data, tenant, dialect, slot)
 
 
 def handles_of(message: Message, tenant: str) -> list[bytes]:
@@ -87,6 +118,10 @@ def handles_of(message: Message, tenant: str) -> list[bytes]:
 def part_of(message: Message, handle: Handle, tenant: str) -> Part | None:
     """The part of a stored turn that a handle names."""
     return next((part for part in message.parts if _handle(part, tenant) == handle.key), None)
+
+
+def _unpacked(content: bytes) -> bytes:
+    return zlib.decompressobj().decompress(content, _UNPACKED)
 
 
 def _is_large(part: Part) -> bool:

@@ -22,7 +22,7 @@ from innervoice.canon.request import Request, Tool, Wire
 from innervoice.canon.rows import Host
 from innervoice.canon.target import Target
 from innervoice.errors import DecodeError, RuleError, UsageError
-from innervoice.planning.compactions import UNREADABLE
+from innervoice.planning.compactions import UNASKED, UNREADABLE, readable_point
 from innervoice.planning.effort_changes import with_changes, without_changes
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.planning.settings import Compiler
@@ -201,10 +201,16 @@ class _Encoding:
         for decision in self._plan.decisions:
             if decision.note == UNREADABLE:
                 text = (
-                    f"message {decision.message} stands for the conversation before it, and only the provider that wrote it can read it;"
-                    " send the conversation to that provider, or go on from a turn before the compaction"
+                    f"message {decision.message} is a compaction that stands for the conversation before it, and only the provider that wrote it can read it;"
+                    f" {readable_point(decision.message)}. Send the conversation to that provider, or go on from a turn before the compaction"
                 )
                 raise RuleError(UNREADABLE, text)
+            if decision.note == UNASKED:
+                text = (
+                    f"message {decision.message} asks for a compaction, and only its own provider answers with one;"
+                    " ask for a summary in a message, or send the request through `innervoice serve`"
+                )
+                raise RuleError(UNASKED, text)
 
     def _note_decisions(self) -> None:
         """Adds a note for each part of the history that is not sent unchanged; switches reasoning off if an open tool loop demands it."""

@@ -16,7 +16,13 @@ from innervoice.catalog.lookup import family_of, model_row_of
 from innervoice.conversation.prefix import Prefix, difference
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
-from innervoice.planning.compactions import UNREADABLE, compaction_of, readable_compaction
+from innervoice.planning.compactions import (
+    UNASKED,
+    UNREADABLE,
+    asks_for_compaction,
+    compaction_of,
+    readable_compaction,
+)
 from innervoice.planning.decisions import Ledger, Place
 from innervoice.planning.received import refuses
 from innervoice.planning.request import FittedRequest
@@ -258,8 +264,10 @@ class ContentRules:
         if (block := compaction_of(part)) is not None:
             return compacted(place, block, self._ledger)
         if isinstance(part, Opaque):
-            why = f"it is a block of the dialect {part.origin.dialect}"
-            self._ledger.omitted(place, "opaque", "H2", why, "opaque_dropped")
+            why, code = f"it is a block of the dialect {part.origin.dialect}", "opaque_dropped"
+            if asks_for_compaction(part):
+                why, code = "only its own provider answers it with a compaction", UNASKED
+            self._ledger.omitted(place, "opaque", "H2", why, code)
             return None
         return self.abroad(place, part)
 

@@ -2,7 +2,8 @@
 
 The input is never changed. A call without a result gets one that reports the interruption, because removing the call
 would change a turn that its model may have signed; a result without a call is removed; and parts that the plan
-would not send are left out. A history without problems is returned equal.
+would not send are left out. A history with a compaction that the target cannot read is cut back to the last readable point, which is before
+it: what follows it makes no sense without it. A history without problems is returned equal.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
+from innervoice.planning.compactions import cut_back
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.plan import planned
 
@@ -24,7 +26,11 @@ def repair(
     """The history, acceptable for a target, `provider/model`; `settings` are other fields of a `Request`."""
     whole = _without_strays(messages)
     request = Request(target, tuple(whole), dialect=dialect, **settings)
-    return [message for message in planned(request).plan.messages if message.parts]
+    plan = planned(request).plan
+    readable = cut_back(whole, plan.decisions)
+    if readable != whole:
+        return repair(readable, target, dialect, **settings)
+    return [message for message in plan.messages if message.parts]
 
 
 def _without_strays(messages: Sequence[Message]) -> list[Message]:

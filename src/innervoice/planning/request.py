@@ -18,6 +18,7 @@ from innervoice.catalog.lookup import card_of
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import takes_cache_marks, without_mark
+from innervoice.planning.compactions import asks_for_compaction
 from innervoice.planning.effort_changes import FittedEffort, fit_effort
 from innervoice.planning.received import fit_received
 from innervoice.planning.settings import Compiler, auto_shown
@@ -95,6 +96,8 @@ class FittedRequest:
         """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
         messages = self.asked.messages
         while messages and (self._is_foreign(messages[-1]) or self.is_leftover(messages[-1])):
+            if any(map(asks_for_compaction, messages[-1].parts)):
+                return False  # it is refused for another reason
             messages = messages[:-1]
         last = messages[-1] if messages else None
         if last is None or last.role != "assistant":

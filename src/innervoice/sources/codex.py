@@ -7,8 +7,9 @@ the settings of the following turns, and `compacted` with the replacement of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
+from types import MappingProxyType
 from typing import Any
 
 from innervoice.canon.messages import Message, user
@@ -19,6 +20,8 @@ from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.catalog.lookup import host_of
 from innervoice.errors import DecodeError, UsageError
+from innervoice.memory.envelopes import is_envelope
+from innervoice.planning.compactions import compaction_of
 from innervoice.planning.turns import UNANSWERED
 from innervoice.sources.conversation import (
     Conversation,
@@ -80,7 +83,10 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 # ---- lines -> messages ---------------------------------------------------------------------------------
 
 
-def _threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
+def _threads(
+    entries: list[dict[str, Any]], sealed: Mapping[int, list[Part]] = MappingProxyType({})
+) -> dict[str, list[SessionTurn]]:
+    """The turns; `sealed` are compactions, by the numbers of their lines."""
     turns: list[SessionTurn] = []
     provider = model = None
     for number, entry in enumerate(entries):
@@ -90,6 +96,11 @@ def _threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
             provider = host.id if host else None
         elif kind == "turn_context":
             model = as_text(payload.get("model"))
+        elif number in sealed:
+            turns.append(SessionTurn(Message("assistant", ())))
+            turns[-1].add(
+                number, None, [with_author(part, provider, model) for part in sealed[number]]
+            )
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
             for message in _messages(payload):
                 goes_on = turns and turns[-1].message.role == message.role == "assistant"
@@ -99,6 +110,33 @@ def _threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
                 parts = [with_author(_paired(part), provider, model) for part in message.parts]
                 turn.add(number, None, parts)
     return {"": turns} if turns else {}
+
+
+def _session_threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
+    """The turns, with the compactions that the next request would have and that only their provider can read.
+
+    A later compaction replaces an earlier one. If the last cannot be read, the one before it counts, to which a repair goes back.
+    """
+    sealed: dict[int, list[Part]] = {}
+    for number, entry in enumerate(entries):
+        if entry.get("type") == "compacted":
+            if parts := _sealed_compactions(entry):
+                sealed[number] = parts
+            else:
+                sealed.clear()
+    return _threads(entries, sealed)
+
+
+def _sealed_compactions(entry: dict[str, Any]) -> list[Part]:
+    """The compactions of a provider in the history that replaces what was before it; those of the gateway are read there."""
+    items = map(as_dict, as_list(as_dict(entry.get("payload")).get("replacement_history")))
+    return [
+        part
+        for item in items
+        for message in _messages(item)
+        for part in message.parts
+        if compaction_of(part) and not is_envelope(as_text(item.get("encrypted_content")) or "")
+    ]
 
 
 def _messages(item: dict[str, Any]) -> list[Message]:
@@ -367,7 +405,7 @@ def _answered(before: dict[str, Any], name: str, call: ToolCall) -> dict[str, An
     return {**members, "payload": {"type": kind, "call_id": name, "output": UNANSWERED}}
 
 
-SESSION = SessionFormat("codex", _threads, _edited, _moved, _answered, lambda *_: None)
+SESSION = SessionFormat("codex", _session_threads, _edited, _moved, _answered, lambda *_: None)
 READER = Reader(
     kind="codex",
     name="a Codex session",

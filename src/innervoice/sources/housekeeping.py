@@ -40,6 +40,7 @@ HELPERS = (
     Helper("Gemini CLI", "0.61.0", "a summary", "You are a specialized system component responsible for distilling chat history"),
     Helper("opencode", "1.18.33", "a title", "You are a title generator."),
     Helper("pi", "0.73.1", "a summary", "You are a context summarization assistant."),
+    Helper("innervoice serve", "0.2.1", "a summary", "Write a summary that will stand in place of the conversation above."),
 )  # fmt: skip
 
 

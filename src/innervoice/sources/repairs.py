@@ -14,6 +14,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message, user
 from innervoice.canon.parts import Part, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
+from innervoice.planning.compactions import UNREADABLE, readable_point
 from innervoice.planning.decisions import Decision, Place
 from innervoice.planning.lint import Problem, lint
 from innervoice.planning.pairs import at_calls, late_results, pairs_of
@@ -74,8 +75,32 @@ class _Mender:
             why = "there is no call with its id"
             self._remove(number, position, "tool_result", why)
         self._kept = self._remaining()
-        request = Request(target, tuple(self._with(self._kept)))
-        self._plan: Plan = planned(request).plan
+        self._plan = self._planned(target)
+        unreadable = [item for item in self._plan.decisions if item.note == UNREADABLE]
+        if unreadable:
+            self._cut_back(unreadable[0], goes_on=goes_on)
+            self._kept = self._remaining()
+            self._plan = self._planned(target)
+
+    def _planned(self, target: str) -> Plan:
+        return planned(Request(target, tuple(self._with(self._kept)))).plan
+
+    def _cut_back(self, unreadable: Decision, *, goes_on: bool) -> None:
+        """Removes a compaction that the target cannot read, and all that came after it."""
+        first = unreadable.message
+        start = self._kept[first][unreadable.part or 0]
+        for number in range(first, len(self._messages) - goes_on):
+            for position in self._remaining_in(number):
+                if number == first and position < start:
+                    continue
+                is_it = (number, position) == (first, start)
+                why = (
+                    f"{unreadable.why}; {readable_point(first)}"
+                    if is_it
+                    else "it comes after a compaction that cannot be read"
+                )
+                kind = "compaction" if is_it else self._part((number, position)).type
+                self._remove(number, position, kind, why)
 
     def changes(self) -> list[Change]:
         """All changes; those of the plan name parts by their number among the kept ones."""

@@ -50,7 +50,7 @@ from innervoice.view.part_view import (
 )
 from innervoice.view.row_types import Fact, Row, day_of, duration, fact, size
 from innervoice.view.seals import Seals
-from innervoice.view.totals import Prices, sums, turn_facts, turn_notes
+from innervoice.view.totals import Prices, covered_fact, sums, turn_facts, turn_notes
 
 __all__ = [
     "LONGEST",
@@ -207,6 +207,8 @@ class Timeline(Sequence[Row]):
     def _head(self, number: int, turn: Turn) -> None:
         row = self._add(number, None, turn, "turn", _speaker(turn), "")
         row["facts"] = turn_facts(number, turn, self._prices)
+        if "compaction" in turn.marks:
+            row["facts"].insert(1, covered_fact(self.conversation, number))
         row["notes"] = turn_notes(turn)
         if number in self._days:
             row["day"] = self._days[number]

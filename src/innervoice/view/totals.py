@@ -28,10 +28,12 @@ from innervoice.view.row_types import (
     share,
     turn_name,
 )
+from innervoice.view.sending import sent_before
 
 __all__ = [
     "STATUS_WORDS",
     "Prices",
+    "covered_fact",
     "lost_cache",
     "sums",
     "token_facts",
@@ -264,6 +266,19 @@ def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
     yield rest(turn_name(number), "The number of the turn in plans and comparisons.")
     if turn.line is not None:
         yield rest(f"line {turn.line}", "Where it begins in the file.")
+
+
+def covered_fact(conversation: Conversation, number: int) -> Fact:
+    """What a compaction stands for: the turns that the request before it would have contained."""
+    sent = [conversation.turns[one] for one in sent_before(conversation, number).numbers]
+    covered = [turn for turn in sent if turn.message.role != "system"]
+    earlier = any("compaction" in turn.marks for turn in covered)
+    why = (
+        "So many turns of the user, the model and its tools were sent before it, and are no longer."
+    )
+    if earlier:
+        why += " The compaction before it is one of them."
+    return fact(f"covers {counted(len(covered), 'turn')}", why)
 
 
 def _status_fact(answer: Response) -> Fact:

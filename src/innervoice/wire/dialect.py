@@ -191,8 +191,14 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
     server_state: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it
     """Members that refer to what the provider stores, or ask it for something else than an answer -> what to send elsewhere."""
+    has_sockets: bool = False
+    """Whether its answers can be asked for over a WebSocket, at the same path."""
+    private_members: tuple[str, ...] = ()
+    """Members of the items of a history that a client sends to its own provider alone; a host whose row does not know them may refuse them."""
     compactions: tuple[str, ...] = ()
     """Types of blocks that stand for the whole conversation before them."""
+    compaction_asked: str | None = None
+    """The type of the block, at the end of a history, that asks for such a block instead of an answer."""
     effort_path: tuple[str, ...] = ()
     """Where a message of the history sets another effort for what follows, so that the prompt cache stays valid; empty: it has no such message."""
     effort_members: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it

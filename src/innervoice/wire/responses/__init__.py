@@ -64,6 +64,7 @@ DIALECT = Dialect(
     ),
     endpoints={
         "POST /responses/input_tokens": "count",
+        "POST /responses/compact": "compact",
         "GET /responses/{id}": "stored",
         "DELETE /responses/{id}": "delete",
         "POST /responses/{id}/cancel": "cancel",
@@ -102,7 +103,10 @@ DIALECT = Dialect(
     lacks=("stop",),
     unstored={"include": ["reasoning.encrypted_content"]},
     error_is_quiet=True,
+    has_sockets=True,
+    private_members=("internal_chat_message_metadata_passthrough",),
     compactions=("compaction", "compaction_summary", "context_compaction"),
+    compaction_asked="compaction_trigger",
     last_mark=b"response.completed",
     numbers_events=True,
     other_marks=(b"response.incomplete", b"response.failed"),

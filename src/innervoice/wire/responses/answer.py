@@ -123,6 +123,8 @@ class ResponsesWriter(AnswerWriter):
             self.left_out(part)
         else:
             self._begin_item({"id": f"item_{self.head.id}_{len(self._output)}", **block})
+            if block["type"] == "compaction":
+                self._send("response.compaction.compacting", **self._place())
 
     def _begin_item(self, item: dict[str, Any]) -> None:
         self._item, self._whole = item, None

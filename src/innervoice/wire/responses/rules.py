@@ -14,7 +14,9 @@ from innervoice.wire.openai_words import openai_worded, unsupported_image
 from innervoice.wire.refusals import NO_HEADERS, Headers, Refusal
 from innervoice.wire.response_schema import strict_schema
 from innervoice.wire.responses import write
+from innervoice.wire.responses.compactions import ASKED, NOT_LAST
 from innervoice.wire.rules import company, quoted, refused, supported
+from innervoice.wire.serve import without
 from innervoice.wire.shapes import Kinds, Needs, Words, bracketed, refusals
 
 __all__ = ["BODY", "CALLS", "problems", "shape_problems"]
@@ -59,6 +61,7 @@ def problems(
             param="reasoning.summary",
         )
     items = [as_dict(item) for item in as_list(body.get("input"))]
+    yield from _compaction(items)
     yield from _updates(body, items)
     for number, item in enumerate(items):
         yield from _item(item, number, target, pro=reasoning.get("mode") == "pro")
@@ -69,6 +72,19 @@ def problems(
     yield from _async(body, items, target)
     if target.host and target.host.calls_last:
         yield from _calls(items, target, on=on)
+
+
+def _compaction(items: list[dict[str, Any]]) -> Iterator[Refusal]:
+    """Where a compaction may be asked for, and what must follow one: the effort that is in force (can1357/oh-my-pi 11121, 2026-09-10)."""
+    kinds = [item.get("type") for item in items]
+    if ASKED in kinds[:-1]:
+        yield NOT_LAST
+    last = max((place for place, kind in enumerate(kinds) if kind == "compaction"), default=0)
+    if _UPDATE in kinds[:last] and _UPDATE not in kinds[last:]:
+        yield refused(
+            "The 'configuration_update' item type is not supported with compaction without a subsequent configuration update.",
+            param="input",
+        )
 
 
 def _updates(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
@@ -378,4 +394,13 @@ BODY: Mapping[str, Any] = {
 
 def shape_problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """What the API refuses about the shape of a body."""
+    known = target.host.knows if target.host else ()
+    items = body.get("input")
+    if isinstance(items, list) and any(
+        name in item for item in map(as_dict, items) for name in known
+    ):
+        body = {
+            **body,
+            "input": [without(item, *known) if isinstance(item, dict) else item for item in items],
+        }
     return refusals(body, BODY, target, openai_worded)

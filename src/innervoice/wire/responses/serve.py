@@ -16,6 +16,7 @@ from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.protocol import Context
 from innervoice.wire.refusals import Refusal
 from innervoice.wire.responses.body import ECHOED, echo_of, ended_early, unfinished
+from innervoice.wire.responses.compactions import ASKED as COMPACTION_ASKED
 from innervoice.wire.responses.conversations import page_of, with_id
 from innervoice.wire.responses.read import ResponsesReader
 from innervoice.wire.responses.write import read_media
@@ -54,6 +55,8 @@ _OPTIONS = ("temperature", "top_p", "tools", "parallel_tool_calls", "stream")
 _CHOICES = ("auto", "none", "required", "any")
 _SUMMARIES = ("auto", "concise", "detailed")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_ASIDE = ("item_reference", _UPDATE, "additional_tools", COMPACTION_ASKED)
+"""Items that are neither said nor answered."""
 
 
 def read_request(body: dict[str, Any]) -> Request:
@@ -132,11 +135,7 @@ def read_messages(value: Any) -> list[Message]:
             close()
             origin = Origin(dialect=_NAME, block=item, item="input")
             messages.append(Message("system", (), origin, effort=effort))
-        elif str(kind).endswith("_output") or kind in (
-            "item_reference",
-            _UPDATE,
-            "additional_tools",
-        ):
+        elif str(kind).endswith("_output") or kind in _ASIDE:
             close()
             raw = Opaque(item, origin=Origin(dialect="openai-responses", item="input"))
             messages.append(Message("user", (raw,)))
