@@ -147,3 +147,18 @@ def test_the_rows_of_a_provider():
     assert "api.anthropic.com" in lines[0]
     assert any("claude-opus-5-5" in line and "anthropic-adaptive" in line for line in lines)
     assert not any("gpt" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("claude-opus-5.5", "anthropic/claude-opus-5-5"),
+        ("gpt-56", "openai/gpt-5.6"),
+        ("antropic", "anthropic"),
+        ("openia", "openai"),
+    ],
+)
+def test_a_misspelled_name_is_recognized_as_a_model_or_a_provider(typed, meant):
+    """`claude-opus-5.5` is nearer to the model than to the provider `claude-aws`."""
+    said = run("models", typed).stderr.decode()
+    assert f"id you mean {meant}" in said

@@ -258,3 +258,16 @@ def test_deviations_of_the_command_emulate(tmp_path):
     assert "deviation 1, model.effort: unknown column" in shown
     assert "deviation 1, server.seals: Invalid enum value 'gone'" in shown
     assert "cannot read" in run("emulate", "--deviate", os.fspath(tmp_path / "no")).stderr.decode()
+
+
+def test_without_a_key():
+    """It says which variable is missing, and that the emulator can be measured without one."""
+    line = ["probe", OPUS, "--yes"]
+    gone = {"ANTHROPIC_API_KEY": None, "ANTHROPIC_AUTH_TOKEN": None}
+    refused = CliRunner().invoke(command, line, env=gone)
+    tried = CliRunner().invoke(command, ["probe", OPUS, "--emulated", "--only", "plain"], env=gone)
+
+    assert refused.exit_code == 2
+    assert "no API key for anthropic: set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN, or pass --emulated" in " ".join(refused.stderr.split())  # fmt: skip
+    assert tried.exit_code == 0
+    assert "nothing differs from the catalog" in tried.stdout

@@ -23,7 +23,15 @@ from innervoice.client.sync import Client
 from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
 
-__all__ = ["Connection", "chosen_model", "connect", "default_of", "setting_of", "tools_in"]
+__all__ = [
+    "Connection",
+    "check_key",
+    "chosen_model",
+    "connect",
+    "default_of",
+    "setting_of",
+    "tools_in",
+]
 
 
 class Connection(NamedTuple):
@@ -53,6 +61,14 @@ def connect(model: str, *, base_url: str | None = None, emulated: bool = False) 
         keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
         click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
     return Connection(emulated_client(), emulated=True)
+
+
+def check_key(model: str, otherwise: str) -> None:
+    """Raises `click.UsageError` if there is no key for a model's provider; `otherwise` is what can be done without one."""
+    host = _host_for(model)
+    if host is not None and host.keys and not _has_key(model):
+        keys = " or ".join(host.keys)
+        raise click.UsageError(f"no API key for {host.id}: set {keys}, or {otherwise}")
 
 
 def default_of(name: str) -> str | None:

@@ -6,6 +6,7 @@ import os
 import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from innervoice.catalog.refresh import Refreshed, refreshed
 from innervoice.catalog.targets import names_of
 from innervoice.catalog.user_catalog import config_folder
 from innervoice.cli.files import FileError, read_file, write_file
-from innervoice.cli.parameters import full_model_name, meant
+from innervoice.cli.parameters import bare_model_names, full_model_name, meant
 from innervoice.errors import InnervoiceError
 
 __all__ = ["command", "overrides_file"]
@@ -121,9 +122,12 @@ def _named(name: str) -> tuple[Host, str]:
     provider, model = names_of(None, name)
     host = next((host for host in all_hosts() if host.id == provider), None)
     if host is None or model is None:
-        similar = meant(name, [host.id for host in all_hosts()])
-        if "/" not in name and similar:
-            raise click.UsageError(f"unknown provider or model {name}.{similar}")
+        # A misspelled model may look like a provider, too: whatever is most similar is meant.
+        known = [*(host.id for host in all_hosts()), *bare_model_names()]
+        similar = [] if "/" in name else get_close_matches(name, known, 1)
+        if similar and host_of(similar[0]) is not None and similar[0] != name:
+            hint = meant(name, [host.id for host in all_hosts()])
+            raise click.UsageError(f"unknown provider or model {name}.{hint}")
         full = full_model_name(name)
         if full == name:
             raise click.UsageError(

@@ -26,6 +26,7 @@ __all__ = [
     "PROVIDER",
     "SHOW",
     "USUAL",
+    "bare_model_names",
     "emulated_option",
     "full_model_name",
     "meant",
@@ -107,6 +108,11 @@ def model_names() -> list[str]:
     """The models of all providers whose own names are known, those of familiar providers first."""
     others = [host.id for host in all_hosts() if host.id not in _FAMILIAR]
     return [f"{host}/{name}" for host in (*_FAMILIAR, *others) for name in names_at(host)]
+
+
+def bare_model_names() -> list[str]:
+    """The models of all providers, without their providers."""
+    return list(dict.fromkeys(name for host in all_hosts() for name in names_at(host.id)))
 
 
 class _ProviderName(_Words):

@@ -15,6 +15,8 @@ import click
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.catalog.targets import resolved
+from innervoice.cli.connect import check_key
+from innervoice.cli.parameters import emulated_option
 from innervoice.cli.running import INTERRUPTED
 from innervoice.errors import InnervoiceError
 from innervoice.show.visible import visible
@@ -39,6 +41,7 @@ Examples:
   innervoice probe deepseek/deepseek-v4-pro --record traffic/   keeps the redacted traffic
   innervoice probe deepseek/deepseek-v4-pro --replay traffic/   the same facts from a recording, without a network
   innervoice probe --base-url http://127.0.0.1:8000/v1          a server of your own: what it is, and how to use it
+  innervoice probe anthropic/claude-opus-5-5 --emulated         the emulator, which does what the catalog says
 
 The exit status is 1 if a fact differs from the catalog. Ctrl+C ends the run; what was measured is kept.
 """
@@ -56,6 +59,7 @@ def _words(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tu
 @click.option("--base-url", help="Another base URL; without MODEL, a server of your own.")
 @click.option("--model", "own_model", metavar="M", help="With --base-url: the server's model.")
 @click.option("--key-variable", metavar="NAME", help="The environment variable with the key, if it is not the provider's usual one.")  # fmt: skip
+@emulated_option("Measure the emulator, without a key.")
 @click.option("--dialect", help="The wire format, if the host has several.")
 @click.option("--only", multiple=True, callback=_words, help="Only these facts or groups.")
 @click.option("--skip", multiple=True, callback=_words, help="All but these facts or groups.")
@@ -156,7 +160,7 @@ def _only_recorded(folder: Path) -> tuple[str, str]:
 def _measure(
     target: Target, facts: list[Any], options: dict[str, Any], about: _About | None = None
 ) -> int:
-    from innervoice.probe.exchanges import Network
+    from innervoice.probe.exchanges import Emulated, Network
     from innervoice.probe.recordings import Recorded, Recorder
     from innervoice.probe.run import Run
     from innervoice.probe.session import Session
@@ -166,7 +170,11 @@ def _measure(
     network = None
     if options["replay"]:
         session.server, session.sleep = Recorded(Path(options["replay"]), target), lambda _: None
+    elif options["emulated"]:
+        session.server = Emulated(target.provider or "custom")
     else:
+        if not (options["base_url"] or options["key_variable"]):
+            check_key(f"{target.provider}/{target.model}", "pass --emulated to try it without one")
         network = Network(
             target, options["base_url"], timeout=options["timeout"], api_key=_key(options)
         )
@@ -215,7 +223,7 @@ def _confirmed(estimate: Any, options: dict[str, Any]) -> bool:
     """Whether requests may be sent; asks on a terminal."""
     from innervoice.probe.table import estimate_line
 
-    if options["yes"] or options["replay"]:
+    if options["yes"] or options["replay"] or options["emulated"]:
         return True
     line = estimate_line(estimate)
     if not sys.stdin.isatty():
