@@ -1,6 +1,7 @@
 """The shape of the code: a module holds one idea, a package has few modules, a function fits on a screen."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,13 @@ def test_size(path):
 @pytest.mark.parametrize("path", MODULES, ids=[str(path.relative_to(SOURCE)) for path in MODULES])
 def test_every_module_says_what_it_is(path):
     assert ast.get_docstring(ast.parse(path.read_text("utf-8")))
+
+
+def test_a_package_has_few_modules():
+    """Who looks for a thing in a folder of more than 32 modules guesses too often."""
+    counts = Counter(str(path.parent.relative_to(SOURCE)) for path in MODULES)
+
+    assert {} == {package: count for package, count in counts.items() if count > 32}
 
 
 def test_no_junk_drawers():

@@ -5,7 +5,7 @@ import os
 import pytest
 from workplace import MODELS
 
-from innervoice.gateway.response_sockets import ResponseSocket
+from innervoice.gateway.responses.sockets import ResponseSocket
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("INNERVOICE_ALL_AGENTS"),

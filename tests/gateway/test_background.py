@@ -10,10 +10,10 @@ from gateway.open_responses import events_of, problems_of_response, problems_of_
 from gateway.test_request_log import conversations, served_with
 from gateway.upstreams import Answer, Scripted, Wait
 from gateway.witness import noted
-from innervoice.gateway import background
 from innervoice.gateway.callers import Caller, CallerKeys
 from innervoice.gateway.config import GatewayConfig, ServerSettings
 from innervoice.gateway.limits import Limits
+from innervoice.gateway.responses import background
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.stores.postgres import PostgresStore
 from innervoice.memory.stores.ram import RamStore

@@ -843,7 +843,7 @@ def test_limits():
 
 def test_what_is_too_large_is_not_stored(monkeypatch):
     monkeypatch.setattr(
-        "innervoice.gateway.response_state.LIMITS", replace(LIMITS, stored_bytes=20_000)
+        "innervoice.gateway.responses.state.LIMITS", replace(LIMITS, stored_bytes=20_000)
     )
     served = watched()
     small = Caller(served, CLAUDE, tools=[]).turn("What is 1 + 1?")

@@ -29,8 +29,8 @@ from innervoice.errors import UsageError
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.client_request import ClientRequest
-from innervoice.gateway.compactions import compacted
 from innervoice.gateway.estimates import estimated_usage
+from innervoice.gateway.responses.compactions import compacted
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.upstreams import GatewayExchange
 from innervoice.inline.marks import UNSETTLED

@@ -11,7 +11,6 @@ from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import reply, stream_frames
-from innervoice.gateway.conversations import OF_CONVERSATIONS, of_conversation
 from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of
 from innervoice.gateway.errors import NO_OTHER_PATHS, refused, trouble
 from innervoice.gateway.gateway import Admitted, Gateway
@@ -33,9 +32,10 @@ from innervoice.gateway.operations.viewing import is_view
 from innervoice.gateway.other_paths import OtherPath, other_path_of
 from innervoice.gateway.quotas import Expected, Underway
 from innervoice.gateway.report import Report
-from innervoice.gateway.response_sockets import ResponseSocket
+from innervoice.gateway.responses.conversations import OF_CONVERSATIONS, of_conversation
+from innervoice.gateway.responses.sockets import ResponseSocket
+from innervoice.gateway.responses.stored import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
-from innervoice.gateway.stored_responses import OF_RESPONSES, of_response
 from innervoice.gateway.websockets import deny, incoming_of, protocols_of, relay
 from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.refusals import Refusal, Refused

@@ -25,14 +25,14 @@ from innervoice.canon.parts import Part
 from innervoice.canon.usage import Usage
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
-from innervoice.gateway.compactions import PATH_VERB, as_request
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
 from innervoice.gateway.incoming import checked_body
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report
-from innervoice.gateway.response_state import ResponseState, WholeInput
+from innervoice.gateway.responses.compactions import PATH_VERB, as_request
+from innervoice.gateway.responses.state import ResponseState, WholeInput
 from innervoice.gateway.rewritten import Attempt, RewrittenRequest
 from innervoice.memory.envelopes import Handle, Summary, handles_of
 from innervoice.memory.records import TurnRecord

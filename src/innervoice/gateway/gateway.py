@@ -18,13 +18,11 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
-from innervoice.gateway.background import BackgroundRuns
 from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, KnownCallers, is_key
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
-from innervoice.gateway.conversations import StoredConversations
 from innervoice.gateway.credentials import Credential, credential_of
 from innervoice.gateway.endpoints import given_key
 from innervoice.gateway.errors import WRONG_KEY
@@ -40,9 +38,11 @@ from innervoice.gateway.operations.viewing import Viewing
 from innervoice.gateway.other_paths import OtherPaths
 from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
+from innervoice.gateway.responses.background import BackgroundRuns
+from innervoice.gateway.responses.conversations import StoredConversations
+from innervoice.gateway.responses.stored import StoredResponses
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
-from innervoice.gateway.stored_responses import StoredResponses
 from innervoice.gateway.upstreams import new_http
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import TurnsByKey

@@ -19,7 +19,7 @@ from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.estimates import estimate
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.response_state import ResponseState
+from innervoice.gateway.responses.state import ResponseState
 from innervoice.gateway.rewritten import RewrittenRequest
 from innervoice.gateway.routes import Candidate, Routes, UnknownModelError
 from innervoice.pricing import context_window

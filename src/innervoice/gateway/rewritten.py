@@ -26,7 +26,6 @@ from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
-from innervoice.gateway.compactions import is_native, opened, without_trigger
 from innervoice.gateway.effort_policy import GovernedRequest, governed_by
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import estimate
@@ -44,6 +43,7 @@ from innervoice.gateway.gateway_members import (
 )
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import ReasoningCounts, Report, counted
+from innervoice.gateway.responses.compactions import is_native, opened, without_trigger
 from innervoice.memory.effort_history import KnownEfforts, effort_word, with_known_efforts
 from innervoice.memory.envelopes import Handle, Summary
 from innervoice.memory.records import TurnsByKey

@@ -33,7 +33,7 @@ from innervoice.wire.serve import StoredAnswers
 
 if TYPE_CHECKING:
     from innervoice.gateway.gateway import Gateway
-    from innervoice.gateway.stored_responses import StoredResponse
+    from innervoice.gateway.responses.stored import StoredResponse
 
 __all__ = ["BackgroundRun", "BackgroundRuns"]
 

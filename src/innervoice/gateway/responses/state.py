@@ -24,18 +24,18 @@ from innervoice.canon.notes import Note
 from innervoice.canon.response import Response
 from innervoice.canon.target import Target
 from innervoice.errors import InnervoiceError, ProviderError
-from innervoice.gateway.compactions import since_compaction
-from innervoice.gateway.conversations import StoredConversation
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
-from innervoice.gateway.rewritten import Attempt
-from innervoice.gateway.stored_responses import (
+from innervoice.gateway.responses.compactions import since_compaction
+from innervoice.gateway.responses.conversations import StoredConversation
+from innervoice.gateway.responses.stored import (
     ITEM,
     FoundResponses,
     StoredResponse,
     packed,
 )
+from innervoice.gateway.rewritten import Attempt
 from innervoice.memory.retention import says_more
 from innervoice.wire.json_access import as_dict, as_list, as_text
 from innervoice.wire.refusals import Refusal, Refused

@@ -1,0 +1,1 @@
+"""The state of the Responses API: stored responses, conversations, answers in the background, compactions, WebSockets."""
