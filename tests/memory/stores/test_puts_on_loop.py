@@ -118,6 +118,46 @@ def test_large_items_and_slow_files_go_to_the_thread(tmp_path, monkeypatch):
     asyncio.run(run())
 
 
+def test_one_slow_group_says_little(tmp_path, monkeypatch):
+    """The thread writes for a moment after a slow group, and longer after each one that follows. Seen failing: two seconds after any."""
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        time_now, seconds = [0.0], [0.0]
+
+        def write(self, connection, waiting):
+            time_now[0] += seconds[0]
+            written(self, connection, waiting)
+
+        written = sqlite_puts.PutsOnLoop._store
+        monkeypatch.setattr(sqlite_puts.PutsOnLoop, "_store", write)
+        monkeypatch.setattr(store._puts, "_clock", lambda: time_now[0])
+        numbers = iter(range(1_000))
+
+        async def rests(count):
+            """For how long the thread writes after each of so many slow groups."""
+            durations = []
+            for _ in range(count):
+                seconds[0] = 1.0
+                await store.put_soon(item(next(numbers)), [b"k"])
+                began = time_now[0]
+                while store.put_soon(item(0), [b"k"]) is None:
+                    time_now[0] += 0.01
+                durations.append(time_now[0] - began)
+            return durations
+
+        slow = await rests(8)
+        seconds[0] = 0.0
+        await store.put_soon(item(next(numbers)), [b"k"])
+        again = await rests(1)
+        await store.close()
+        return slow, again
+
+    slow, again = asyncio.run(run())
+    assert slow == pytest.approx([0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 2.0, 2.0], abs=0.02)
+    assert again == pytest.approx([0.05], abs=0.02)
+
+
 def test_another_event_loop_uses_the_thread(tmp_path):
     store = SqliteStore(tmp_path / "s.db")
     results = []

@@ -2,7 +2,7 @@
 
 A thread for each put costs more than the put: it has to be woken, and so has the loop when it is done. A transaction on a file that nobody
 locks takes less than a millisecond, so it is done on the loop itself, as long as it is that fast. The first one that is not, or that finds
-the file locked or damaged, is left to the thread of the store, which may wait, and so are all others for a while.
+the file locked or damaged, is left to the thread of the store, which may wait, and so are all others for a while, which grows with each.
 
     put ──► the group of this step of the loop ──► one transaction ──► all of them are answered
                                                └─► locked, full, slow: the thread
@@ -29,7 +29,9 @@ _MOST_BYTES = 256 * 1024
 """A larger item takes long to write."""
 _SLOW_SECONDS = 0.01
 """Other answers wait while a group is written: not longer than this."""
-_REST_SECONDS = 2.0
+_FIRST_REST = 0.05
+_LONGEST_REST = 2.0
+"""How long the thread writes after a slow group: twice as long after each slow one that follows. One alone says little: the machine may have been busy."""
 _LOG_PAGES = 1_000
 """After about so many pages the log is copied into the file, by the thread: that waits for the disk."""
 _PAGE = 4_096
@@ -58,6 +60,7 @@ class PutsOnLoop:
         self._waiting: list[_Waiting] = []
         self._connection: FileConnection | None = None
         self._rests_until = float("-inf")
+        self._rest_seconds = _FIRST_REST
         self._pages = 0
 
     def put(self, item: StoredItem, keys: Sequence[bytes]) -> asyncio.Future[None] | None:
@@ -101,6 +104,8 @@ class PutsOnLoop:
         else:
             if self._clock() - began > _SLOW_SECONDS:
                 self._rest()
+            else:
+                self._rest_seconds = _FIRST_REST
         for one in waiting:
             if one.future.done():
                 continue  # whoever waited was cancelled
@@ -131,7 +136,8 @@ class PutsOnLoop:
             self._thread.submit(_copy_log, in_transaction=False)
 
     def _rest(self) -> None:
-        self._rests_until = self._clock() + _REST_SECONDS
+        self._rests_until = self._clock() + self._rest_seconds
+        self._rest_seconds = min(2 * self._rest_seconds, _LONGEST_REST)
 
 
 def _copy_log(connection: Connection) -> None:
