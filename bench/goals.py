@@ -118,26 +118,26 @@ def _memory(results: dict[str, Any]) -> dict[str, float]:
 
 GOALS = (
     Goal(
-        "a whole body of 8 kB to parts", "typed `msgspec` decode", 4, _contest("body", tags=False)
+        "a whole body of 8 kB to parts", "typed `msgspec` decode", 3.5, _contest("body", tags=False)
     ),
     Goal(
         "the same, reasoning in tags",
         "the same, nothing split",
-        6,
+        5.5,
         _contest("body", tags=True),
     ),
-    Goal("one streamed delta, without HTTP", "frame split and JSON decode", 5, _contest("delta")),
+    Goal("one streamed delta, without HTTP", "frame split and JSON decode", 2.6, _contest("delta")),
     Goal("one delta read and written in another dialect", "reading it", 2.2, _written),
-    Goal("one streamed delta, client", "bare httpx2 doing the same", 1.4, _contest("stream")),
+    Goal("one streamed delta, client", "bare httpx2 doing the same", 1.35, _contest("stream")),
     Goal("the watch on a thought, per delta", "one streamed delta, client", 3, _watch, unit=" %"),
-    Goal("one call, client", "bare httpx2 doing the same", 1.4, _contest("call", tags=False)),
+    Goal("one call, client", "bare httpx2 doing the same", 1.25, _contest("call", tags=False)),
     Goal(
         "the same, reasoning in tags",
         "the same, nothing split",
-        1.4,
+        1.25,
         _contest("call", tags=True),
     ),
-    Goal("64 streams at a time", "bare httpx2, async", 1.6, _contest("streams")),
+    Goal("64 streams at a time", "bare httpx2, async", 1.2, _contest("streams")),
     Goal(
         "the same over aiohttp",
         "bare httpx2, async",

@@ -142,11 +142,11 @@ def status(*, file: str, wait: bool, every: float) -> None:
         if wait:
             _wait(submission, every)
     for part in submission.state.parts:
-        done = f"{part.done:,} of {len(part.requests):,} done"
+        progress = f"{part.done:,} of {len(part.requests):,} done"
         bad = f", {part.failed:,} failed" if part.failed else ""
         attempt = f"  attempt {part.attempt}" if part.attempt > 1 else ""
         why = f"  {part.problem}" if part.problem else ""
-        click.echo(visible(f"{part.batch or '-'}  {part.word or part.step}  {done}{bad}{attempt}{why}"))  # fmt: skip
+        click.echo(visible(f"{part.batch or '-'}  {part.word or part.step}  {progress}{bad}{attempt}{why}"))  # fmt: skip
     click.echo(_line(submission.tally()), err=True)
 
 
@@ -186,7 +186,7 @@ def fetch(*, file: str, output: str, format: str | None, overwrite: bool, partia
 
 def _wait(submission: Any, every: float) -> None:
     """Waits until no batch is running, and submits what is repeated; shows how far it is."""
-    shown = ""
+    last_line = ""
     while True:
         submission.submit()
         submission.update()
@@ -195,9 +195,9 @@ def _wait(submission: Any, every: float) -> None:
         if sys.stderr.isatty():
             sys.stderr.write(f"\r\x1b[K{line}" + ("\n" if tally.is_over else ""))
             sys.stderr.flush()
-        elif line != shown:
+        elif line != last_line:
             click.echo(line, err=True)
-        shown = line
+        last_line = line
         if tally.is_over:
             return
         time.sleep(every)

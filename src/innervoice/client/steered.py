@@ -181,29 +181,29 @@ class SteeredExchange(Exchange):
     def _notice(self, alarm: Alarm) -> None:
         if alarm.action == "answer" and self.is_spliced:
             alarm = alarm._replace(action="stop")
-        done = _DONE[alarm.action]
-        self._notebook.add(alarm.code, f"after about {alarm.tokens} tokens: {done}")
+        action = _DONE[alarm.action]
+        self._notebook.add(alarm.code, f"after about {alarm.tokens} tokens: {action}")
         if alarm.action != "note":
             self._alarm = alarm
 
     def _end_thought(self, alarm: Alarm) -> float | None:
         """Leaves an answer for its reasoning: it is requested again without, or ends here."""
         self._alarm = None
-        left = self._leave(goes_on=False)
+        response = self._leave(goes_on=False)
         wire = None
         if alarm.action == "answer":
-            asked = asked_for_answer(self._first_request, self._destination.target)
+            again = asked_for_answer(self._first_request, self._destination.target)
             with contextlib.suppress(UsageError):  # a rule that only holds without reasoning
-                wire = self.written_again(asked)
+                wire = self.written_again(again)
         if wire is not None:
             self.is_spliced = True
-            self._used += self.used_by(left)
-            self._ask(asked, wire)
+            self._used += self.used_by(response)
+            self._ask(again, wire)
             assert self._watch is not None
             self._watch.restart()
             return 0.0
-        usage = self._used + left.usage
-        response = left.replace(
+        usage = self._used + response.usage
+        response = response.replace(
             ended=True, error=None, finish_reason="length", wire_finish_reason=None, usage=usage
         )
         self._response, self.is_over = self._typed(self._noted(response)), True
@@ -276,12 +276,12 @@ class SteeredExchange(Exchange):
         """Prepares the request that goes on; returns whether there is one."""
         target = self._destination.target
         text = "".join(part.text for part in settled_parts(self.events, self._bound) if isinstance(part, Text))  # fmt: skip
-        asked = asked_to_go_on(self._first_request, target, text)
+        again = asked_to_go_on(self._first_request, target, text)
         wire = None
-        if asked is not None:
+        if again is not None:
             with contextlib.suppress(UsageError):
-                wire = self.written_again(asked)
-        if asked is None or wire is None:
+                wire = self.written_again(again)
+        if again is None or wire is None:
             return False
         if self._decoder is not None:
             self._used += self.used_by(
@@ -289,22 +289,22 @@ class SteeredExchange(Exchange):
             )
         self.events.add(self._splice.leave(self.events, self._bound, goes_on=True))
         self._bound, self._held = None, []
-        self._splice.go_on(is_repeated=asked.is_repeated)
+        self._splice.go_on(is_repeated=again.is_repeated)
         self.is_spliced = self.is_continued = self.has_output = True
-        if asked.is_prefilled:
+        if again.is_prefilled:
             self._inline = "off"  # the reasoning is over
-        how = "prefill" if asked.is_prefilled else "repeated" if asked.is_repeated else "anew"
+        how = "prefill" if again.is_prefilled else "repeated" if again.is_repeated else "anew"
         self._notebook.add("answer_continued", f"after {len(text)} characters, {how}")
-        self._ask(asked, wire)
+        self._ask(again, wire)
         return True
 
     # ---- another request -----------------------------------------------------------------------
 
-    def _ask(self, asked: AskedAgain, wire: Wire) -> None:
-        self._request, self._wire, self._body = asked.request, wire, None
+    def _ask(self, again: AskedAgain, wire: Wire) -> None:
+        self._request, self._wire, self._body = again.request, wire, None
         self._asked_again += 1
 
-    def written_again(self, asked: AskedAgain) -> Wire:
+    def written_again(self, again: AskedAgain) -> Wire:
         """The request for the rest, as it is sent."""
-        wire = encoded(asked.request, self._destination.target)
-        return wire.replace(body={**wire.body, **asked.members}) if asked.members else wire
+        wire = encoded(again.request, self._destination.target)
+        return wire.replace(body={**wire.body, **again.members}) if again.members else wire

@@ -48,7 +48,7 @@ class BatchReply(NamedTuple):
     content: bytes | None = None
 
 
-class _Request(NamedTuple):
+class _BatchRequest(NamedTuple):
     id: str
     path: str
     body: dict[str, Any]
@@ -59,11 +59,11 @@ class _Batch:
 
     def __init__(self, batch_id: str, account: str, model: str, facts: dict[str, Any]) -> None:
         self.id, self.account, self.model, self.facts = batch_id, account, model, facts
-        self.requests: list[_Request] = []
+        self.requests: list[_BatchRequest] = []
         self.problems: list[dict[str, Any]] = []
         self.asked = 0
         self.canceled = False
-        self.outcomes: list[tuple[_Request, str, Answered]] | None = None
+        self.outcomes: list[tuple[_BatchRequest, str, Answered]] | None = None
 
     def count(self, outcome: str) -> int:
         """How many requests have this outcome."""
@@ -90,7 +90,7 @@ class Batches:
         for pattern, serve in _PATHS:
             if match := pattern.fullmatch(url.path):
                 return serve(
-                    self, _Asked(method, match, parse_qs(url.query), headers, account, body)
+                    self, _BatchCall(method, match, parse_qs(url.query), headers, account, body)
                 )
         return None
 
@@ -104,12 +104,12 @@ class Batches:
 
     def _of(self, account: str, start: str) -> list[_Batch]:
         """The batches of an account, newest first."""
-        own = [one for one in self._batches.values() if one.account == account]
-        return [one for one in reversed(own) if one.id.startswith(start)]
+        batches = [one for one in self._batches.values() if one.account == account]
+        return [one for one in reversed(batches) if one.id.startswith(start)]
 
-    def _held(self, asked: _Asked, batch_id: str, text: str) -> _Batch:
+    def _batch_of(self, request: _BatchCall, batch_id: str, text: str) -> _Batch:
         batch = dict(self._batches).get(batch_id)
-        if batch is None or batch.account != asked.account:
+        if batch is None or batch.account != request.account:
             raise Refused(Refusal(text=text, status=404))
         return batch
 
@@ -138,55 +138,55 @@ class Batches:
 
     # ---- OpenAI --------------------------------------------------------------------------------
 
-    def openai_files(self, asked: _Asked) -> BatchReply:
+    def openai_files(self, request: _BatchCall) -> BatchReply:
         """Files: stored with a purpose, and read again."""
-        file_id, verb = asked.match["id"], asked.match["verb"]
+        file_id, verb = request.match["id"], request.match["verb"]
         if file_id is None:
-            if asked.method != "POST":
-                raise Refused(_not_served(asked))
-            name, content = _form(asked)
+            if request.method != "POST":
+                raise Refused(_not_served(request))
+            name, content = _form(request)
             self._created += 1
-            file_id = f"file-{digest([asked.account, name, self._created])}"
-            self._files[file_id] = (asked.account, name, content)
-        held = dict(self._files).get(file_id)
-        if held is None or held[0] != asked.account:
+            file_id = f"file-{digest([request.account, name, self._created])}"
+            self._files[file_id] = (request.account, name, content)
+        file = dict(self._files).get(file_id)
+        if file is None or file[0] != request.account:
             raise Refused(Refusal(text=f"No such File object: {file_id}", status=404, param="id"))
         if verb:
-            return BatchReply(content=held[2])
+            return BatchReply(content=file[2])
         facts = {
             "object": "file",
-            "bytes": len(held[2]),
+            "bytes": len(file[2]),
             "created_at": CREATED,
-            "filename": held[1],
+            "filename": file[1],
         }
         return BatchReply({"id": file_id, **facts, "purpose": "batch", "status": "processed"})
 
-    def openai(self, asked: _Asked) -> BatchReply:
+    def openai(self, request: _BatchCall) -> BatchReply:
         """Batches of a file."""
-        batch_id, verb = asked.match["id"], asked.match["verb"]
-        if batch_id is None and asked.method == "POST":
-            return BatchReply(self._openai_body(self._openai_new(asked)))
+        batch_id, verb = request.match["id"], request.match["verb"]
+        if batch_id is None and request.method == "POST":
+            return BatchReply(self._openai_body(self._openai_new(request)))
         if batch_id is None:
-            page, more = _page(self._of(asked.account, "batch_"), asked.query, "after")
+            page, more = _page(self._of(request.account, "batch_"), request.query, "after")
             data = [self._openai_body(one) for one in page]
             ends = {
                 "first_id": page[0].id if page else None,
                 "last_id": page[-1].id if page else None,
             }
             return BatchReply({"object": "list", "data": data, **ends, "has_more": more})
-        batch = self._held(asked, batch_id, f"No batch found with id '{batch_id}'.")
-        if verb == "/cancel" and asked.method == "POST":
+        batch = self._batch_of(request, batch_id, f"No batch found with id '{batch_id}'.")
+        if verb == "/cancel" and request.method == "POST":
             batch.canceled = batch.asked < 3
-        elif asked.method == "GET" and not verb:
+        elif request.method == "GET" and not verb:
             batch.asked += 1
             if batch.asked >= 3 and not batch.problems:
-                self._run(batch, asked.headers)
+                self._run(batch, request.headers)
         else:
-            raise Refused(_not_served(asked))
+            raise Refused(_not_served(request))
         return BatchReply(self._openai_body(batch))
 
-    def _openai_new(self, asked: _Asked) -> _Batch:
-        value = as_dict(bounded(asked.body))
+    def _openai_new(self, request: _BatchCall) -> _Batch:
+        value = as_dict(bounded(request.body))
         allowed = {
             "input_file_id",
             "endpoint",
@@ -208,10 +208,10 @@ class Batches:
             text = "Invalid value for completion_window. Supported values are: '24h'."
             raise Refused(Refusal(text=text, code="invalid_value", param="completion_window"))
         file = dict(self._files).get(value["input_file_id"])
-        if file is None or file[0] != asked.account:
+        if file is None or file[0] != request.account:
             text = f"No such File object: {value['input_file_id']}"
             raise Refused(Refusal(text=text, param="input_file_id"))
-        batch = self._new("batch_", asked.account, "", value)
+        batch = self._new("batch_", request.account, "", value)
         self._openai_validate(batch, file[2])
         return batch
 
@@ -248,7 +248,7 @@ class Batches:
             elif body.get("stream"):
                 problem("invalid_request", "Streaming is not supported in the Batch API.", number)
             else:
-                batch.requests.append(_Request(name, f"/openai{value['url']}", body))
+                batch.requests.append(_BatchRequest(name, f"/openai{value['url']}", body))
             ids.add(name or "")
             models.add(as_text(body.get("model")))
         if len(models) > 1:
@@ -315,36 +315,36 @@ class Batches:
 
     # ---- Anthropic -----------------------------------------------------------------------------
 
-    def anthropic(self, asked: _Asked) -> BatchReply:
+    def anthropic(self, request: _BatchCall) -> BatchReply:
         """Message batches."""
-        batch_id, verb = asked.match["id"], asked.match["verb"]
-        if batch_id is None and asked.method == "POST":
-            return BatchReply(_anthropic_body(self._anthropic_new(asked)))
+        batch_id, verb = request.match["id"], request.match["verb"]
+        if batch_id is None and request.method == "POST":
+            return BatchReply(_anthropic_body(self._anthropic_new(request)))
         if batch_id is None:
-            page, more = _page(self._of(asked.account, "msgbatch_"), asked.query, "after_id")
+            page, more = _page(self._of(request.account, "msgbatch_"), request.query, "after_id")
             ends = {
                 "first_id": page[0].id if page else None,
                 "last_id": page[-1].id if page else None,
             }
             return BatchReply({"data": list(map(_anthropic_body, page)), **ends, "has_more": more})
-        batch = self._held(asked, batch_id, f"Batch {batch_id} not found")
-        if verb == "/results" and asked.method == "GET":
+        batch = self._batch_of(request, batch_id, f"Batch {batch_id} not found")
+        if verb == "/results" and request.method == "GET":
             if batch.outcomes is None:
                 text = f"Batch {batch_id} has no available results."
                 raise Refused(Refusal(text=text, status=404))
             return BatchReply(content=_anthropic_results(batch))
-        if verb == "/cancel" and asked.method == "POST":
+        if verb == "/cancel" and request.method == "POST":
             batch.canceled = batch.outcomes is None
-        elif asked.method == "GET" and not verb:
+        elif request.method == "GET" and not verb:
             batch.asked += 1
             if batch.asked >= 2:
-                self._run(batch, asked.headers)
+                self._run(batch, request.headers)
         else:
-            raise Refused(_not_served(asked))
+            raise Refused(_not_served(request))
         return BatchReply(_anthropic_body(batch))
 
-    def _anthropic_new(self, asked: _Asked) -> _Batch:
-        value = as_dict(bounded(asked.body))
+    def _anthropic_new(self, request: _BatchCall) -> _Batch:
+        value = as_dict(bounded(request.body))
         for name in value.keys() - {"requests"}:
             raise Refused(Refusal(text=f"{name}: Extra inputs are not permitted"))
         requests = as_list(value.get("requests"))
@@ -354,7 +354,7 @@ class Batches:
             )
         if len(requests) > AnthropicBatches.most_requests:
             raise Refused(Refusal(text="requests: List should have at most 100000 items"))
-        checked: dict[str, _Request] = {}
+        checked: dict[str, _BatchRequest] = {}
         for number, one in enumerate(map(as_dict, requests)):
             custom_id, params = one.get("custom_id"), one.get("params")
             if not isinstance(custom_id, str) or not _ID.fullmatch(custom_id):
@@ -367,21 +367,21 @@ class Batches:
                 raise Refused(Refusal(text=text))
             if custom_id in checked:
                 raise Refused(Refusal(text=f"requests: custom_id {custom_id} is not unique"))
-            checked[custom_id] = _Request(custom_id, "/anthropic/v1/messages", params)
+            checked[custom_id] = _BatchRequest(custom_id, "/anthropic/v1/messages", params)
         first = next(iter(checked.values()))
-        batch = self._new("msgbatch_", asked.account, str(first.body.get("model")), {})
+        batch = self._new("msgbatch_", request.account, str(first.body.get("model")), {})
         batch.requests = list(checked.values())
         return batch
 
     # ---- Gemini --------------------------------------------------------------------------------
 
-    def gemini_new(self, asked: _Asked) -> BatchReply:
+    def gemini_new(self, request: _BatchCall) -> BatchReply:
         """Creates a batch of requests that are in the body."""
-        if asked.method != "POST":
-            raise Refused(_not_served(asked))
-        if len(asked.body) > _GEMINI_BYTES:
+        if request.method != "POST":
+            raise Refused(_not_served(request))
+        if len(request.body) > _GEMINI_BYTES:
             raise Refused(Refusal(text="Request payload size exceeds the limit: 20971520 bytes."))
-        facts = as_dict(as_dict(bounded(asked.body)).get("batch"))
+        facts = as_dict(as_dict(bounded(request.body)).get("batch"))
         name = as_text(facts.get("displayName")) or as_text(facts.get("display_name"))
         if not name:
             raise Refused(
@@ -393,31 +393,31 @@ class Batches:
             raise Refused(
                 Refusal(text="* BatchGenerateContentRequest.batch.input_config: must not be empty")
             )
-        model = str(asked.match["model"])
-        batch = self._new("batches/", asked.account, model, {"displayName": name})
+        model = str(request.match["model"])
+        batch = self._new("batches/", request.account, model, {"displayName": name})
         for one in map(as_dict, requests):
             key = as_text(as_dict(one.get("metadata")).get("key")) or ""
             path = f"/gemini/v1beta/models/{model}:generateContent"
-            batch.requests.append(_Request(key, path, as_dict(one.get("request"))))
+            batch.requests.append(_BatchRequest(key, path, as_dict(one.get("request"))))
         return BatchReply(_gemini_body(batch))
 
-    def gemini(self, asked: _Asked) -> BatchReply:
+    def gemini(self, request: _BatchCall) -> BatchReply:
         """Looks up batches."""
-        batch_id = asked.match["id"]
-        if asked.method != "GET":
-            raise Refused(_not_served(asked))
+        batch_id = request.match["id"]
+        if request.method != "GET":
+            raise Refused(_not_served(request))
         if batch_id is None:
-            page, more = _page(self._of(asked.account, "batches/"), asked.query, "pageToken")
+            page, more = _page(self._of(request.account, "batches/"), request.query, "pageToken")
             value: dict[str, Any] = {"operations": list(map(_gemini_body, page))}
             return BatchReply({**value, "nextPageToken": page[-1].id} if more else value)
-        batch = self._held(asked, f"batches/{batch_id}", "Requested entity was not found.")
+        batch = self._batch_of(request, f"batches/{batch_id}", "Requested entity was not found.")
         batch.asked += 1
         if batch.asked >= 3:
-            self._run(batch, asked.headers)
+            self._run(batch, request.headers)
         return BatchReply(_gemini_body(batch))
 
 
-class _Asked(NamedTuple):
+class _BatchCall(NamedTuple):
     method: str
     match: re.Match[str]
     query: dict[str, list[str]]
@@ -426,8 +426,8 @@ class _Asked(NamedTuple):
     body: bytes
 
 
-def _not_served(asked: _Asked) -> Refusal:
-    return Refusal(text=f"{asked.method} {asked.match[0]} is not served here", status=404)
+def _not_served(request: _BatchCall) -> Refusal:
+    return Refusal(text=f"{request.method} {request.match[0]} is not served here", status=404)
 
 
 def _page(
@@ -438,18 +438,18 @@ def _page(
     if after is not None:
         places = [number for number, one in enumerate(batches) if one.id == after]
         batches = batches[places[0] + 1 :] if places else []
-    given = query.get("limit", query.get("pageSize", ["20"]))[-1]
-    size = min(int(given), 100) if given.isascii() and given.isdigit() else 20
+    limit = query.get("limit", query.get("pageSize", ["20"]))[-1]
+    size = min(int(limit), 100) if limit.isascii() and limit.isdigit() else 20
     return batches[:size], len(batches) > size
 
 
-def _form(asked: _Asked) -> tuple[str, bytes]:
+def _form(request: _BatchCall) -> tuple[str, bytes]:
     """The name and content of an uploaded file."""
-    boundary = re.search(r'boundary="?([^";]+)', asked.headers.get("content-type", ""))
+    boundary = re.search(r'boundary="?([^";]+)', request.headers.get("content-type", ""))
     if boundary is None:
         raise Refused(Refusal(text="Could not parse multipart form"))
     members: dict[str, tuple[str, bytes]] = {}
-    for piece in asked.body.split(b"--" + boundary[1].encode()):
+    for piece in request.body.split(b"--" + boundary[1].encode()):
         head, _, content = piece.partition(b"\r\n\r\n")
         text = head.decode("utf-8", "replace")
         if name := re.search(r'[; ]name="([^"]*)"', text):
@@ -533,7 +533,7 @@ def _gemini_body(batch: _Batch) -> dict[str, Any]:
     return {**body, "done": True, "response": {"@type": f"{kind}Output", **output}}
 
 
-def _gemini_line(request: _Request, word: str, answered: Answered) -> dict[str, Any]:
+def _gemini_line(request: _BatchRequest, word: str, answered: Answered) -> dict[str, Any]:
     metadata = {"metadata": {"key": request.id}} if request.id else {}
     if word == "succeeded":
         return {"response": answered.body, **metadata}
@@ -542,7 +542,7 @@ def _gemini_line(request: _Request, word: str, answered: Answered) -> dict[str, 
     return {"error": {"code": code, "message": as_text(error.get("message")) or ""}, **metadata}
 
 
-_PATHS: tuple[tuple[re.Pattern[str], Callable[[Batches, _Asked], BatchReply]], ...] = (
+_PATHS: tuple[tuple[re.Pattern[str], Callable[[Batches, _BatchCall], BatchReply]], ...] = (
     (re.compile(r"(?:/openai)?/v1/files(?:/(?P<id>file-\w+)(?P<verb>/content)?)?"), Batches.openai_files),
     (re.compile(r"(?:/openai)?/v1/batches(?:/(?P<id>batch_\w+)(?P<verb>/\w+)?)?"), Batches.openai),
     (re.compile(r"(?:/anthropic)?/v1/messages/batches(?:/(?P<id>msgbatch_\w+)(?P<verb>/\w+)?)?"), Batches.anthropic),

@@ -47,11 +47,11 @@ class PromptCache:
         opening = next((one for one in items if as_dict(one).get("role") == "user"), None)
         owner = digest([call.account, call.provider, call.model, _plain(opening)])
         prompt = _prompt(call, items)
-        known = self._prompts.get(owner, [])
-        kept = max((_common(prompt, earlier) for earlier in known), default=0)
-        lost = max(0, _size(known[-1]) - kept) if known else 0
-        self._prompts[owner] = [*known, prompt][-_PROMPTS:]
-        return f"kept={kept} lost={lost}"
+        earlier_prompts = self._prompts.get(owner, [])
+        cached = max((_common(prompt, earlier) for earlier in earlier_prompts), default=0)
+        lost = max(0, _size(earlier_prompts[-1]) - cached) if earlier_prompts else 0
+        self._prompts[owner] = [*earlier_prompts, prompt][-_PROMPTS:]
+        return f"kept={cached} lost={lost}"
 
 
 def _prompt(call: EmulatedCall, items: list[Any]) -> Prompt:
@@ -59,8 +59,8 @@ def _prompt(call: EmulatedCall, items: list[Any]) -> Prompt:
     settings = {name: body[name] for name in _OF_MESSAGES if name in body}
     config = as_dict(body.get("output_config"))
     settings["output_config"] = {name: config[name] for name in config if name != "effort"}
-    asked = call.request.reasoning
-    settings["effort"] = (asked.effort if asked else None) or call.target.row.default
+    reasoning = call.request.reasoning
+    settings["effort"] = (reasoning.effort if reasoning else None) or call.target.row.default
     tools = {name: body[name] for name in _OF_TOOLS if name in body}
     system = {name: body[name] for name in _SYSTEM if name in body}
     head = [tools, system, settings] if is_claude(call.target.row) else [[settings, tools], system]

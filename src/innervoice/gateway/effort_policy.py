@@ -158,11 +158,11 @@ class _Policy(NamedTuple):
 
 
 def governed_by(
-    rules: tuple[PlacedRule, ...], asked: GovernedRequest, target: Target, notebook: Notebook
+    rules: tuple[PlacedRule, ...], governed: GovernedRequest, target: Target, notebook: Notebook
 ) -> Governed:
     """What is sent of a request to a target."""
-    kind, request = asked.kind, asked.request
-    policy = _policy(rules, asked.tenant, kind)
+    kind, request = governed.kind, governed.request
+    policy = _policy(rules, governed.tenant, kind)
     setting, used = request.reasoning, dict[str, str]()
     effort = _Effort(policy.values, target, used)
     changes = [one for one in request.messages if one.effort and one.role != "assistant"]
@@ -179,18 +179,18 @@ def governed_by(
         code = "effort_limited" if limited else "effort_by_policy"
         detail = f"at most {policy.values['at_most']}" if limited else str(setting and setting.effort)  # fmt: skip
         notebook.add(code, detail)
-    shown = _shown(setting, policy.values.get("show"), target)
-    if shown != setting:
+    setting_shown = _with_display(setting, policy.values.get("show"), target)
+    if setting_shown != setting:
         used["show"] = policy.places["show"]
-        notebook.add("show_by_policy", shown.show if shown else None)
+        notebook.add("show_by_policy", setting_shown.show if setting_shown else None)
     explained = {
         "kind": kind,
         "asked": _words(request.reasoning),
-        "sent": _words(shown),
+        "sent": _words(setting_shown),
         "shape": shape,
         "rules": {name: policy.places[name] for name in used},
     }
-    return Governed(messages, shown, explained)
+    return Governed(messages, setting_shown, explained)
 
 
 def _policy(rules: tuple[PlacedRule, ...], tenant: str, kind: RequestKind) -> _Policy:
@@ -233,11 +233,11 @@ class _Effort:
     def bounded(self, word: str | None, *, has_budget: bool = False) -> str | None:
         """A level within the limits; None stays None where nothing has to change."""
         most, least = self._values.get("at_most"), self._values.get("at_least")
-        known = None if has_budget else word or self._usual
+        effort = None if has_budget else word or self._usual
         # A budget may be any effort, so the limit replaces it.
-        if most is not None and (has_budget or (known and _RANKS[known] > _RANKS[most])):
+        if most is not None and (has_budget or (effort and _RANKS[effort] > _RANKS[most])):
             self._used["at_most"] = word = most
-        elif least is not None and known and _RANKS[known] < _RANKS[least]:
+        elif least is not None and effort and _RANKS[effort] < _RANKS[least]:
             self._used["at_least"] = word = least
         return word
 
@@ -279,7 +279,7 @@ def _text_of(message: Message) -> str:
     return "\n".join(text for text in texts if text.strip() and not is_injected(text))
 
 
-def _shown(setting: Reasoning | None, show: Any, target: Target) -> Reasoning | None:
+def _with_display(setting: Reasoning | None, show: Any, target: Target) -> Reasoning | None:
     """The setting with what is to be shown, as far as the model can show it."""
     row = target.row
     is_off = setting.effort == "none" if setting else row.default == "none"

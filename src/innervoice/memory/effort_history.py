@@ -49,25 +49,25 @@ def with_known_efforts(
     notebook: Notebook,
 ) -> KnownEfforts:
     """The conversation for a request with this setting, with what is known of its turns."""
-    asked = effort_word(setting)
-    known = [one.effort for one in messages if one.role == "assistant" and one.effort] if any(map(_EFFORT, messages)) else []  # fmt: skip
-    plain = KnownEfforts(messages, setting, asked)
-    if not known or {asked} == {*known}:
+    effort = effort_word(setting)
+    earlier = [one.effort for one in messages if one.role == "assistant" and one.effort] if any(map(_EFFORT, messages)) else []  # fmt: skip
+    plain = KnownEfforts(messages, setting, effort)
+    if not earlier or {effort} == {*earlier}:
         return plain
     if any(one.effort and one.role != "assistant" for one in messages):
         return plain  # the program sets efforts itself
-    words = {asked, *known}
-    first = known[0]
+    words = {effort, *earlier}
+    first = earlier[0]
     top = (setting or Reasoning()).replace(effort=None if first == "default" else first, budget=None)  # fmt: skip
     if not reads_changes(target, extra, top) or not all(word and word_for(word, target) for word in words):  # fmt: skip
-        if asked != known[-1]:
-            notebook.add("effort_at_top", asked or "a budget")
+        if effort != earlier[-1]:
+            notebook.add("effort_at_top", effort or "a budget")
         return plain
-    return _placed(messages, top, asked, notebook)
+    return _placed(messages, top, effort, notebook)
 
 
 def _placed(
-    messages: Sequence[Message], top: Reasoning, asked: EffortWord | None, notebook: Notebook
+    messages: Sequence[Message], top: Reasoning, effort: EffortWord | None, notebook: Notebook
 ) -> KnownEfforts:
     placed = list(messages)
     current: EffortWord = top.effort or "default"
@@ -82,12 +82,12 @@ def _placed(
         elif has_new_input(message):
             question = number
     last = max(number for number, one in enumerate(messages) if one.role == "assistant")
-    is_waiting = asked != current and (question is None or question < last)
+    is_waiting = effort != current and (question is None or question < last)
     if is_waiting:
-        notebook.add("effort_later", asked or "")
-    elif asked is not None and asked != current and question is not None:
-        placed[question] = placed[question].replace(effort=asked)
-        current, changes = asked, changes + 1
+        notebook.add("effort_later", effort or "")
+    elif effort is not None and effort != current and question is not None:
+        placed[question] = placed[question].replace(effort=effort)
+        current, changes = effort, changes + 1
     if changes:
         notebook.add("effort_in_place", current, count=changes)
     setting = None if top == Reasoning() else top

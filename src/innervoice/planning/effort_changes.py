@@ -64,14 +64,14 @@ def fit_effort(
     changes = [message for message in messages if message.effort and message.role != "assistant"]
     if not changes:
         return FittedEffort(setting)
-    own = [is_effort_message(message, target.dialect) for message in changes]
-    if target.row.guess and all(own):
+    are_own = [is_effort_message(message, target.dialect) for message in changes]
+    if target.row.guess and all(are_own):
         return FittedEffort(setting, is_carried=True, has_changes=True)
     first = next((at for at, one in enumerate(messages) if one.role == "assistant"), len(messages))
     leading = [one.effort for one in messages[:first] if one in changes and not is_effort_message(one, target.dialect)]  # fmt: skip
     if reads_changes(target, request.extra, setting) and all(
         is_own or word_for(message.effort, target)
-        for message, is_own in zip(changes, own, strict=True)
+        for message, is_own in zip(changes, are_own, strict=True)
     ):
         if leading:
             setting = _with_effort(setting, leading[-1])
@@ -121,15 +121,15 @@ def has_new_input(message: Message) -> bool:
 
 def without_changes(messages: Sequence[Message], target: Target) -> tuple[Message, ...]:
     """The messages for a target that is sent no change: a message that says nothing else goes."""
-    kept: list[Message] = []
+    changed: list[Message] = []
     for message in messages:
         if message.effort is None or message.role != "system":
-            kept.append(message)
+            changed.append(message)
         elif is_effort_message(message, target.dialect):
-            kept += filter(None, (without_effort(message, dialect_named(target.dialect)),))
+            changed += filter(None, (without_effort(message, dialect_named(target.dialect)),))
         elif message.parts:
-            kept.append(message.replace(effort=None))
-    return tuple(kept)
+            changed.append(message.replace(effort=None))
+    return tuple(changed)
 
 
 def with_changes(
@@ -154,7 +154,7 @@ def _at_questions(messages: Sequence[Message], target: Target, notebook: Noteboo
     question: int | None = None
     later: EffortWord | None = None
     for message in messages:
-        kept = message
+        changed = message
         if message.role == "assistant":
             question = None
         elif message.effort and message.role == "system" and not is_effort_message(message, target.dialect):  # fmt: skip
@@ -162,15 +162,15 @@ def _at_questions(messages: Sequence[Message], target: Target, notebook: Noteboo
                 later = message.effort
             else:
                 moved[question] = moved[question].replace(effort=message.effort)
-            kept = message.replace(effort=None)
+            changed = message.replace(effort=None)
             if not message.parts:
                 continue
         elif has_new_input(message):
             question = len(moved)
             if later and message.effort is None:
-                kept = message.replace(effort=later)
+                changed = message.replace(effort=later)
             later = None
-        moved.append(kept)
+        moved.append(changed)
     if later:
         notebook.add("effort_later", later)
     return moved

@@ -103,19 +103,19 @@ class Splice:
         What is not settled is taken back if another answer goes on: nobody has it.
         """
         parts, is_open = _folded(events)
-        made: list[Event] = []
+        passed: list[Event] = []
         if goes_on and not _is_settled(parts, bound):
             assert bound is not None
             parts, is_open = _settled(parts, is_open, bound)
-            made.append(Recast(bound.part, tuple(parts[bound.part :])))
+            passed.append(Recast(bound.part, tuple(parts[bound.part :])))
         keeps = goes_on and bool(parts) and is_open[-1] and isinstance(parts[-1], Text)
         for number, part in enumerate(parts):
             if is_open[number] and not (keeps and number == len(parts) - 1):
-                made.append(PartEnd(number, part))
+                passed.append(PartEnd(number, part))
         self._begin(parts)
         if keeps:
             self._open, self._pieces = len(parts) - 1, [content_of(parts[-1])]
-        return made
+        return passed
 
     def go_on(self, *, is_repeated: bool) -> None:
         """The next answer goes on with the text; with `is_repeated` it begins with the end of it."""
@@ -136,8 +136,8 @@ class Splice:
 
     def finish(self) -> list[Event]:
         """Ends what is still open."""
-        made = self._grown("", is_last=True)
-        return [*made, *self._closed()]
+        events = self._grown("", is_last=True)
+        return [*events, *self._closed()]
 
     # ---- one event -----------------------------------------------------------------------------
 
@@ -182,18 +182,18 @@ class Splice:
         self.has_failed = self.has_failed or self._seam.has_failed
         if not added:
             return []
-        made: list[Event] = []
+        events: list[Event] = []
         if self._open is None:
             self._open, self._pieces, self._count = self._count, [], self._count + 1
-            made.append(PartStart(self._open, "text", Text("", complete=False)))
+            events.append(PartStart(self._open, "text", Text("", complete=False)))
         self._pieces.append(added)
-        return [*made, TextDelta(self._open, added)]
+        return [*events, TextDelta(self._open, added)]
 
     def _ended(self, part: Part) -> list[Event]:
         """The end of the part with which the text goes on, and what only its end says of it."""
-        made = self._grown(content_of(part)[self._came :])
+        events = self._grown(content_of(part)[self._came :])
         self._text = None
-        return [*made, *self._closed()] if self._seam and self._seam.is_closed else made
+        return [*events, *self._closed()] if self._seam and self._seam.is_closed else events
 
     def _closed(self) -> list[Event]:
         if self._open is None:
@@ -211,9 +211,9 @@ def _settled(
     parts: list[Part], is_open: list[bool], bound: SettledPlace
 ) -> tuple[list[Part], list[bool]]:
     """The parts up to a place, and which of them are open."""
-    kept, was_open = parts[: bound.part], any(is_open[bound.part :])
+    before, was_open = parts[: bound.part], any(is_open[bound.part :])
     part = parts[bound.part]
     if bound.characters and isinstance(part, (Text, Thinking)):
         cut = part.replace(text=part.text[: bound.characters], complete=False, origin=None)
-        return [*kept, cut], [*is_open[: bound.part], was_open]
-    return kept, is_open[: bound.part]
+        return [*before, cut], [*is_open[: bound.part], was_open]
+    return before, is_open[: bound.part]

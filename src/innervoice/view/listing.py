@@ -182,13 +182,13 @@ class Listing:
             return item | {"problem": one_line(redacted_name(str(error)), 500)}
         except OSError as error:
             return item | {"problem": f"It cannot be read: {error.strerror or error}."}
-        found = item_of(place.id, place.label, source, place.changed, last=last)
+        item = item_of(place.id, place.label, source, place.changed, last=last)
         if not is_whole:
             # Which conversation is the main one may depend on the rest, except in a session.
-            is_main = found["first"] == f"{place.id}.{MAIN}"
-            found["first"] = found["first"] if is_main else f"{place.id}."
-            found["facts"] = [one for one in found["facts"] if not one.get("rest")]
-        return found
+            is_main = item["first"] == f"{place.id}.{MAIN}"
+            item["first"] = item["first"] if is_main else f"{place.id}."
+            item["facts"] = [one for one in item["facts"] if not one.get("rest")]
+        return item
 
     def _opened(self, place: ViewedFile) -> tuple[Source | None, bool]:
         """The source, or its beginning, and whether it is all of it; None for a large file that must be read to its end."""
@@ -208,16 +208,16 @@ class Listing:
         return self._open_source(place.id), True
 
     def _sums_of(self, place: ViewedFile, deadline: float) -> SourceSums | None:
-        known = self._sums.get(place.id)
-        if known is None or known[:2] != (place.changed, place.size):
+        entry = self._sums.get(place.id)
+        if entry is None or entry[:2] != (place.changed, place.size):
             if monotonic() > deadline:
                 return None
             try:
                 sums = self._read_sums(place.id)
             except (InnervoiceError, OSError):
                 sums = None
-            known = self._sums[place.id] = place.changed, place.size, sums
-        return known[2]
+            entry = self._sums[place.id] = place.changed, place.size, sums
+        return entry[2]
 
 
 def sums_of(conversations: Iterable[Conversation]) -> SourceSums:
@@ -276,8 +276,8 @@ def item_of(
 ) -> SourceItem:
     """The item of an opened source; `last` is when its session was written last."""
     entries = source.entries
-    own = [entry for entry in entries if not entry.helper] or entries
-    title = next((entry.title for entry in own if entry.title), "") or label
+    mains = [entry for entry in entries if not entry.helper] or entries
+    title = next((entry.title for entry in mains if entry.title), "") or label
     models = list(dict.fromkeys(entry.model for entry in entries if entry.model))
     times = [time for time in (last, *(entry.at for entry in entries)) if time is not None]
     at = max(times, default=None) or changed
@@ -289,10 +289,10 @@ def item_of(
     facts.append({**fact(size(source.size)), "rest": True})
     item = SourceItem(
         id=id,
-        title=one_line(_without_place(title, own)),
+        title=one_line(_without_place(title, mains)),
         path=one_line(label, 500),
         kind=source.kind,
-        first=full_id(id, own[0]) if entries else "",
+        first=full_id(id, mains[0]) if entries else "",
         facts=facts,
         project=_project(label, entries),
     )
@@ -320,8 +320,8 @@ def _last_time(path: Path) -> float | None:
     """When a session was written last, by its last line; None if it does not say."""
     with path.open("rb") as file:
         file.seek(max(0, path.stat().st_size - _TAIL))
-        found = _TIME.findall(file.read())
-    return seconds_of(load_json(found[-1])) if found else None
+        times = _TIME.findall(file.read())
+    return seconds_of(load_json(times[-1])) if times else None
 
 
 def _unexamined(place: ViewedFile) -> SourceItem:

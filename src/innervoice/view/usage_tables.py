@@ -164,28 +164,28 @@ def usage_view(
 ) -> UsageView:
     """The sums for a query."""
     inside = [cell for cell in cells if query.start <= cell[0].hour < query.end]
-    kept = [cell for cell in inside if _fits(cell[0], query)]
+    cells_within = [cell for cell in inside if _fits(cell[0], query)]
     hours = _HOURS[query.step]
-    by_step = _summed(kept, lambda key: key.hour // hours * hours)
+    by_step = _summed(cells_within, lambda key: key.hour // hours * hours)
     total = Sums()
-    for _, sums in kept:
+    for _, sums in cells_within:
         total.add(sums)
-    shown = _shown(total, has_prices=has_prices)
+    shown = _sums_of(total, has_prices=has_prices)
     steps = [
-        UsageStep(at=hour * HOUR, **_shown(by_step.get(hour) or Sums(), has_prices=has_prices))
+        UsageStep(at=hour * HOUR, **_sums_of(by_step.get(hour) or Sums(), has_prices=has_prices))
         for hour in range(query.start, query.end, hours)
     ]
 
     def names(name_of: Callable[[CellKey], str]) -> list[UsageName]:
-        summed = sorted(_summed(kept, name_of).items(), key=_most_first)[:_MOST_NAMES]
-        return [UsageName(name=name, **_shown(sums, has_prices=has_prices)) for name, sums in summed]  # fmt: skip
+        summed = sorted(_summed(cells_within, name_of).items(), key=_most_first)[:_MOST_NAMES]
+        return [UsageName(name=name, **_sums_of(sums, has_prices=has_prices)) for name, sums in summed]  # fmt: skip
 
     return UsageView(
         start=query.start * HOUR,
         end=query.end * HOUR,
         step=query.step,
         words=_words(shown) if shown["requests"] else _metric_words(metrics),
-        notes=[*_notes(shown, has_prices=has_prices), *_cut_names(kept)],
+        notes=[*_notes(shown, has_prices=has_prices), *_cut_names(cells_within)],
         total=shown,
         steps=steps,
         models=names(lambda key: key.model),
@@ -227,7 +227,7 @@ def _choices(cells: Cells, name_of: Callable[[CellKey], str]) -> list[str]:
     return sorted({name for key, _ in cells if (name := name_of(key))})[:_MOST_NAMES]
 
 
-def _shown(sums: Sums, *, has_prices: bool) -> UsageSums:
+def _sums_of(sums: Sums, *, has_prices: bool) -> UsageSums:
     is_priced = has_prices and not (sums.unpriced and not sums.cost)
     return UsageSums(
         requests=sums.requests,
@@ -347,17 +347,18 @@ _FIRSTS = ("p50", "p95", "max")
 def usage_csv(cells: Cells, query: UsageQuery, *, has_prices: bool) -> str:
     """One line for each step, key, provider and model; costs in US dollars, times in seconds."""
     hours = _HOURS[query.step]
-    kept = [cell for cell in cells if query.start <= cell[0].hour < query.end and _fits(cell[0], query)]  # fmt: skip
+    cells_within = [cell for cell in cells if query.start <= cell[0].hour < query.end and _fits(cell[0], query)]  # fmt: skip
     table = io.StringIO()
     writer = csv.writer(table, lineterminator="\r\n")
     writer.writerow(
         ["time", "key", "provider", "model", *_COLUMNS, *(f"first_piece_{name}" for name in _FIRSTS)]
     )  # fmt: skip
     summed = _summed(
-        kept, lambda key: (key.hour // hours * hours, key_name(key), key.provider, key.model)
+        cells_within,
+        lambda key: (key.hour // hours * hours, key_name(key), key.provider, key.model),
     )
     for (hour, *names), sums in sorted(summed.items(), key=lambda item: item[0]):
-        shown = _shown(sums, has_prices=has_prices)
+        shown = _sums_of(sums, has_prices=has_prices)
         time = datetime.fromtimestamp(hour * HOUR, UTC).strftime("%Y-%m-%dT%H:%MZ")
         first = shown["first"]
         numbers = [shown[name] for name in _COLUMNS]  # type: ignore[literal-required]

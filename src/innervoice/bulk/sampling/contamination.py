@@ -57,17 +57,17 @@ def contamination(*against: str, field: str | None = None) -> Step:
 
 def _run(batch: Batch, *, against: tuple[str, ...], field: str | None) -> Batch:
     tasks = _tasks(against, field, _versions(against))
-    found = [
-        _found(prompt_text(prompt), tasks) for prompt in column(batch, "prompt", "contamination")
+    matches = [
+        _match(prompt_text(prompt), tasks) for prompt in column(batch, "prompt", "contamination")
     ]
     return {
         **batch,
-        "contaminated_by": [name for name, _ in found],
-        "contamination": [share for _, share in found],
+        "contaminated_by": [name for name, _ in matches],
+        "contamination": [share for _, share in matches],
     }
 
 
-def _found(prompt: str, tasks: _Tasks) -> tuple[str | None, float]:
+def _match(prompt: str, tasks: _Tasks) -> tuple[str | None, float]:
     words = _words(prompt)
     whole = tasks.short.get(" ".join(words))
     if whole is not None:
@@ -104,11 +104,11 @@ def _tasks(against: tuple[str, ...], field: str | None, _: tuple[Any, ...]) -> _
     shared = Counter(gram for grams in runs for gram in grams)
     grams: dict[int, tuple[int, ...]] = {}
     sizes = []
-    for number, found in enumerate(runs):
+    for number, own_grams in enumerate(runs):
         # A task that is nothing but instructions is still found by them.
-        kept = {gram for gram in found if shared[gram] <= _COMMON} or found
-        sizes.append(len(kept))
-        for gram in kept:
+        rare = {gram for gram in own_grams if shared[gram] <= _COMMON} or own_grams
+        sizes.append(len(rare))
+        for gram in rare:
             owners = grams.get(gram, ())
             if len(owners) < _COMMON:
                 grams[gram] = (*owners, number)
@@ -131,13 +131,13 @@ def _texts(against: Sequence[str], field: str | None) -> Iterator[tuple[str, str
 def _field(table: Table, field: str | None) -> str:
     """The column with the tasks."""
     names = (field,) if field else _NAMES
-    found = next((name for name in names if name in table.columns), None)
-    if found is None:
+    name = next((name for name in names if name in table.columns), None)
+    if name is None:
         expected = f"no column {field!r}" if field else "no column with the tasks"
         raise UsageError(
             f"{table.source} has {expected}; its columns are: {', '.join(table.columns) or 'none'}; name one with --against-column"
         )
-    return found
+    return name
 
 
 def _words(text: str) -> list[str]:

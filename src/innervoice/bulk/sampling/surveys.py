@@ -38,8 +38,8 @@ class FoundColumns:
     def added_to(self, batch: Batch) -> Batch:
         """The next batch of the piece, with its part of the columns."""
         first, self._rows = self._rows, self._rows + rows_in(batch)
-        found = {name: values[first : self._rows] for name, values in self._columns.items()}
-        return {**batch, **found}
+        columns = {name: values[first : self._rows] for name, values in self._columns.items()}
+        return {**batch, **columns}
 
 
 def look_at(batches: Iterable[Batch], surveys: Sequence[Survey]) -> list[list[Any]]:
@@ -61,10 +61,10 @@ def judge(
             one.add(number, rows)
     columns: dict[int, Batch] = {}
     for one in judges:
-        for number, found in one.columns().items():
-            columns.setdefault(number, {}).update(found)
-    for number, found in columns.items():
-        (Path(folder) / str(number)).write_bytes(dump_json(found))
+        for number, values in one.columns().items():
+            columns.setdefault(number, {}).update(values)
+    for number, values in columns.items():
+        (Path(folder) / str(number)).write_bytes(dump_json(values))
     return Surveyed(folder, {name: kind for step in steps for name, kind in step.adds.items()})
 
 

@@ -172,9 +172,9 @@ class ResponseSocket:
         else:
             steer = _Steer(f"steer_{token_hex(12)}", messages)
             lane.steers.append(steer)
-            told = {"id": steer.id, "previous_response_id": previous}
+            facts = {"id": steer.id, "previous_response_id": previous}
             accepted = {"type": "response.steer.accepted", "sequence_number": lane.number + 1}
-            await self._send(lane.name, {**accepted, "steer": told})
+            await self._send(lane.name, {**accepted, "steer": facts})
             await self._send(lane.name, _pending("waiting_for_response_end", previous, [steer], []))
 
     async def _unsteered(
@@ -238,10 +238,10 @@ class ResponseSocket:
         name = str((lane.ended or {}).get("id"))
         if lane.ended is None:
             for steer in steers:
-                told = {"id": steer.id, "previous_response_id": lane.active, "input": steer.messages}  # fmt: skip
+                facts = {"id": steer.id, "previous_response_id": lane.active, "input": steer.messages}  # fmt: skip
                 text = "the response that was steered did not end as it should"
                 error = {"code": "successor_creation_failed", "message": text}
-                await self._send(lane.name, {"type": "response.steer.failed", "error": error, "steer": told})  # fmt: skip
+                await self._send(lane.name, {"type": "response.steer.failed", "error": error, "steer": facts})  # fmt: skip
             return None
         calls = [
             {
@@ -364,8 +364,8 @@ def _pending(
     reason: str, previous: str, steers: list[_Steer], required: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """What says that words wait, and for what."""
-    told = [{"id": steer.id, "previous_response_id": previous} for steer in steers]
-    members = {"reason": reason, "required_input": required, "steer": told[0]}
+    facts = [{"id": steer.id, "previous_response_id": previous} for steer in steers]
+    members = {"reason": reason, "required_input": required, "steer": facts[0]}
     return {"type": "response.steer.pending", **members}
 
 
