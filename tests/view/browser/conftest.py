@@ -8,9 +8,9 @@ from view.browser import sample_rows
 from view.browser.stand_in import StandIn
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium; it ends with this folder, because an event loop of its own runs as long."""
+    """Debian's Chromium; it ends with the module, because an event loop runs as long, in which tests of other folders cannot run theirs."""
     from view.browser.driving import MISSING, playwright
 
     chromium = shutil.which("chromium")
