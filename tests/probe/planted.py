@@ -218,6 +218,7 @@ COLUMNS_NOT_SEEN = {
     ("host", "template_arguments"): "the emulator renders no template",
     ("host", "budget_member"): "the emulator's thoughts are shorter than any budget",
     ("host", "continues"): "whether a model goes on with its own words is judged by its words",
+    ("host", "compacts"): "an item that only some programs send",
     ("host", "betas"): "flags of features that are not about reasoning",
     ("host", "calls_last"): "only a history that a plan would never send shows it",
     ("host", "cumulative"): "the reader recognizes it by itself, and notes it",
