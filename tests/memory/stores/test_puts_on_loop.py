@@ -4,12 +4,15 @@ import asyncio
 import sqlite3
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from innervoice.memory.stores import sqlite_puts
 from innervoice.memory.stores.sqlite import SqliteStore
 from innervoice.memory.stores.store import StoredItem, StoreError
+
+OPEN_FILES = Path("/proc/self/fd")
 
 
 def item(number, size=100, tenant="t"):
@@ -116,6 +119,21 @@ def test_large_items_and_slow_files_go_to_the_thread(tmp_path, monkeypatch):
         await store.close()
 
     asyncio.run(run())
+
+
+@pytest.mark.skipif(not OPEN_FILES.exists(), reason="the system does not list open files")
+def test_a_store_that_is_closed_with_puts_waiting_writes_them_and_leaves_no_file_open(tmp_path):
+    """Seen failing: the step of the loop that was to write them opened the file again."""
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        put = store.put_soon(item(0), [b"k0"])
+        await store.close()
+        await put
+        await asyncio.sleep(0.05)
+        return [file.resolve() for file in OPEN_FILES.iterdir()]
+
+    assert [] == [file for file in asyncio.run(run()) if file.is_relative_to(tmp_path)]
 
 
 def test_one_slow_group_says_little(tmp_path, monkeypatch):

@@ -91,6 +91,8 @@ class PutsOnLoop:
 
     def _write(self) -> None:
         waiting, self._waiting = self._waiting, []
+        if not waiting:
+            return  # written when the store was closed, which opens it no more
         problem: StoreError | None = None
         try:
             connection = self._opened()  # which takes longer, once
