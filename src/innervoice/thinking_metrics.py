@@ -20,6 +20,7 @@ from innervoice.pricing import cost
 
 __all__ = [
     "estimated_thinking_tokens",
+    "shows_only_summaries",
     "split_tokens",
     "thinking_cost",
     "thinking_metrics",
@@ -109,14 +110,20 @@ def _is_in_full(part: Part, response: Response) -> bool:
     """Whether a part is all that the model wrote there."""
     if not isinstance(part, Thinking):
         return isinstance(part, (Text, ToolCall))
-    return part.form == "full" and part.complete and not _is_summarized(part, response)
-
-
-def _is_summarized(part: Thinking, response: Response) -> bool:
-    """Whether the model shows only summaries of its reasoning, though nothing on the wire says so."""
     origin = part.origin or Origin()
     model, provider = origin.model or response.model, origin.provider or response.provider
-    row = model_row_of(model, provider, origin.dialect) if model and origin.dialect else None
+    is_full = part.form == "full" and part.complete
+    return is_full and not shows_only_summaries(model, provider, origin.dialect)
+
+
+def shows_only_summaries(model: str | None, provider: str | None, dialect: str | None) -> bool:
+    """Whether a model shows only summaries of its reasoning, even if nothing on the wire says so.
+
+    :param model: The model, as its host spells it; None if it is not known.
+    :param provider: The provider.
+    :param dialect: The wire format of the answer.
+    """
+    row = model_row_of(model, provider, dialect) if model and dialect else None
     return row is not None and "full" not in (row.shown, *row.showable)
 
 

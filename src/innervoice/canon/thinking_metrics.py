@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from innervoice.canon.value import Value
 
 __all__ = ["ThinkingMetrics"]
+
+_Number = TypeVar("_Number", int, float, Decimal)
 
 
 class ThinkingMetrics(Value, frozen=True, kw_only=True):
@@ -43,8 +45,36 @@ class ThinkingMetrics(Value, frozen=True, kw_only=True):
             return None
         return min(self.thinking_tokens / self.output_tokens, 1.0)
 
+    def __add__(self, later: ThinkingMetrics) -> ThinkingMetrics:
+        """The metrics of two answers, one after the other, as of one; what is not known of one of them is not known."""
+        first = self.total_seconds
+        return ThinkingMetrics(
+            first_thought_seconds=_first(
+                self.first_thought_seconds, first, later.first_thought_seconds
+            ),
+            first_answer_seconds=_first(
+                self.first_answer_seconds, first, later.first_answer_seconds
+            ),
+            thinking_seconds=_sum(self.thinking_seconds, later.thinking_seconds),
+            total_seconds=_sum(self.total_seconds, later.total_seconds),
+            thinking_tokens=_sum(self.thinking_tokens, later.thinking_tokens),
+            output_tokens=_sum(self.output_tokens, later.output_tokens),
+            cost=_sum(self.cost, later.cost),
+            estimated=self.estimated or later.estimated,
+        )
+
     def members(self) -> dict[str, Any]:
         """All of it as members of a JSON object, the cost as a number."""
         members = msgspec.structs.asdict(self)
         cost = None if self.cost is None else float(self.cost)
-        return {**members, "cost": cost, "share": self.share}
+        share = None if self.share is None else round(self.share, 4)
+        return {**members, "cost": cost, "share": share}
+
+
+def _sum(one: _Number | None, other: _Number | None) -> _Number | None:
+    return None if one is None or other is None else one + other
+
+
+def _first(own: float | None, total: float | None, later: float | None) -> float | None:
+    """When something first happened: in the first answer, or else in the later one, which began when the first one ended."""
+    return own if own is not None else _sum(total, later)

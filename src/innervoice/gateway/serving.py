@@ -354,10 +354,8 @@ class Serving:
         return exchange
 
     def _headers(self) -> dict[str, str]:
-        return {
-            "x-innervoice-id": self._report.id,
-            "x-innervoice-reasoning": self._report.reasoning,
-        }
+        report = self._report
+        return {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
 
     def _finish(self, exchange: GatewayExchange, route: Route, notes: tuple[Any, ...]) -> None:
         report, response = self._report, exchange.response

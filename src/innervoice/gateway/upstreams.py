@@ -330,12 +330,12 @@ class GatewayExchange(Exchange):
     is_continued = False
     """Whether one of them goes on with the text of another."""
     _unread_bytes = 0
+    _read_from = 0.0
+    """When the first of the bytes came that are being read."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self._unread: list[tuple[bytes, float]] = []
-        self._read_from = 0.0
-        """When the first of the bytes came that are being read."""
 
     def rewritten(self, request: Request) -> Wire:
         """The request as it is sent after a refusal, with the members that were added before."""
