@@ -27,7 +27,7 @@ __all__ = [
     "token_metrics",
 ]
 
-# Fitted to the 60 recorded answers that have both a full text and a count; see docs/asking.md.
+# Fitted to 58 recorded answers that have both a full text and a count: docs/reading.md says how far off it is there.
 _MESSAGE_BYTES = 24
 """What a message takes besides its texts, as bytes of text: the marks where reasoning ends and where the message ends."""
 _CALL_BYTES = 64

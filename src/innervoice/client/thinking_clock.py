@@ -66,6 +66,8 @@ class ThinkingClock:
 
     changes: frozenset[Any] = OUTPUT_EVENTS
     """The types of events that mean something now."""
+    waited = 0.0
+    """Seconds before the call began, which count as well."""
     _active: _Span | None = None
     """The part that was written last."""
     _since = 0.0
@@ -98,8 +100,8 @@ class ThinkingClock:
         self._ended = self.now()
         vars(response)["clock"] = self
 
-    def metrics(self, parts: Sequence[Part], waited: float = 0.0) -> ThinkingMetrics:
-        """The times so far, of an answer with these parts; `waited` are seconds before the call began, which count as well."""
+    def metrics(self, parts: Sequence[Part]) -> ThinkingMetrics:
+        """The times so far, of an answer with these parts."""
         now = self.now() if self._ended is None else self._ended
         thoughts = [span for span in self._spans if span.kind == "thinking"]
         seconds = sum(span.seconds for span in thoughts)
@@ -107,7 +109,7 @@ class ThinkingClock:
             seconds += now - self._since
         # Nor is the time known of thoughts that came in one piece, as from a server that does not stream.
         is_known = seconds > 0 and not any(map(_was_sent_whole, parts))
-        begun = self.begun - waited
+        begun = self.begun - self.waited
         return ThinkingMetrics(
             first_thought_seconds=_between(begun, self._first("thinking")),
             first_answer_seconds=_between(begun, self._first("answer")),

@@ -348,6 +348,7 @@ class Serving:
             wire=attempt.wire,
             body=attempt.sent,
         )
+        exchange.thinking_clock.waited = time.time() - self._report.begun
         exchange.added = attempt.members
         if attempt.rewritten is not None:
             exchange.on_refused = partial(attempt.rewritten.refuse, attempt.candidate)
@@ -398,10 +399,8 @@ class Serving:
 
     def _measure(self, exchange: GatewayExchange, response: Response) -> None:
         """Reports how long the answer thought, from the arrival of the request, and how many tokens."""
-        clock, report = exchange.thinking_clock, self._report
-        waited = time.time() - report.begun - (clock.now() - clock.begun)
-        times = clock.metrics(response.parts, waited)
-        report.thinking = token_metrics(response, report.usage, times)
+        times = exchange.thinking_clock.metrics(response.parts)
+        self._report.thinking = token_metrics(response, self._report.usage, times)
 
     async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, or else the beginning of the conversation."""
