@@ -80,7 +80,7 @@ def token_facts(usage: Usage, cost: Cost | None = None, *, estimated: bool = Fal
         why = f"{_about_reasoning(usage)} {_ESTIMATED}" if estimated else _about_reasoning(usage)
         facts.append(fact(f"{about}{usage.reasoning_tokens:,} reasoning", why))
     if cost is not None:
-        facts.append(_cost_fact(cost))
+        facts.append(_cost_fact(cost, "about " if estimated else ""))
     return facts
 
 
@@ -115,11 +115,11 @@ def _numbers(raw: Any) -> Iterator[int]:
         yield raw
 
 
-def _cost_fact(cost: Cost) -> Fact:
+def _cost_fact(cost: Cost, about: str) -> Fact:
     why = f"At list prices of {cost.model}: {dollars(cost.input)} in, {dollars(cost.output)} out."
     if cost.reasoning is not None and cost.total:
         part = share(float(cost.reasoning), float(cost.total))
-        why += f" Reasoning is {dollars(cost.reasoning)} of it, {part} of the bill."
+        why += f" Reasoning is {about}{dollars(cost.reasoning)} of it, {part} of the bill."
     return fact(dollars(cost.total), why)
 
 
