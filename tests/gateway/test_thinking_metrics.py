@@ -9,6 +9,7 @@ from gateway.calling import prices
 from gateway.harness import BEHIND, Served, body_of
 from gateway.test_metrics import value
 from innervoice.bridges.otel.call import served_attributes
+from innervoice.gateway.operations.journal import terminal_line
 from ticking import Ticking, ticking
 
 __all__ = ["ticking"]
@@ -134,3 +135,12 @@ def test_a_span_has_them():
     assert "innervoice.thinking.tokens" not in attributes
     assert explained["thinking"]["share"] == attributes["innervoice.thinking.share"]
     assert explained["thinking"]["thinking_tokens"] == attributes["gen_ai.usage.reasoning.output_tokens"]  # fmt: skip
+
+
+def test_the_log_line_says_how_long_it_thought_and_what_is_estimated(ticking):
+    served, explained = asked("openai-chat", "ollama", stream=True, server=ticking)
+    line = terminal_line(served.reports[-1])
+
+    thinking = explained["thinking"]
+    assert f"(~{thinking['thinking_tokens']} thought)" in line
+    assert f"{thinking['thinking_seconds']:.1f} s thinking, " in line

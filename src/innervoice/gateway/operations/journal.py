@@ -242,13 +242,17 @@ def _tokens(report: Report) -> str:
     words = [f"{count:,} {word}" for count, word in counts if count is not None]
     if usage.reasoning_tokens:
         words.append(f"({usage.reasoning_tokens:,} thought)")
+    elif report.thinking is not None and report.thinking.estimated:
+        words.append(f"(~{report.thinking.thinking_tokens:,} thought)")
     return " ".join(words)
 
 
 def _times(report: Report) -> str:
     first = None if report.first_byte is None else f"{_seconds(report.first_byte)} first"
+    seconds = report.thinking.thinking_seconds if report.thinking is not None else None
+    thinking = f"{_seconds(seconds)} thinking" if seconds else None
     total = None if report.total is None else _seconds(report.total)
-    return ", ".join(filter(None, (first, total)))
+    return ", ".join(filter(None, (first, thinking, total)))
 
 
 def _seconds(seconds: float) -> str:
