@@ -285,6 +285,19 @@ def test_an_answer_without_the_rest_of_a_thought_counts_both_requests(ticking):
     assert 0 < metrics.thinking_seconds <= metrics.first_answer_seconds
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_a_body_that_ends_in_a_line_break_is_no_stream(ticking, end):
+    message = {"role": "assistant", "thinking": "Let me see.", "content": "It is 3."}
+    body = {"model": "qwen3:8b", "message": message, "done": True, "done_reason": "stop"}
+    transport = httpx2.MockTransport(lambda _: httpx2.Response(200, text=json.dumps(body) + end))
+    http = httpx2.Client(transport=transport, trust_env=False)
+    client = iv.Client(base_url="http://x", http=http, retries=0)
+    metrics = client.ask("ollama/qwen3:8b", "hi").thinking_metrics()
+
+    assert (None, None) == (metrics.first_thought_seconds, metrics.first_answer_seconds)
+    assert 0 == metrics.total_seconds
+
+
 # ---- cost ------------------------------------------------------------------------------------------
 
 

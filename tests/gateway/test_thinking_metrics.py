@@ -9,6 +9,7 @@ from gateway.calling import prices
 from gateway.harness import BEHIND, Served, body_of
 from gateway.test_metrics import value
 from innervoice.bridges.otel.call import served_attributes
+from innervoice.gateway.gateway import Gateway
 from innervoice.gateway.operations.journal import terminal_line
 from ticking import Ticking, ticking
 
@@ -144,3 +145,20 @@ def test_the_log_line_says_how_long_it_thought_and_what_is_estimated(ticking):
     thinking = explained["thinking"]
     assert f"(~{thinking['thinking_tokens']} thought)" in line
     assert f"{thinking['thinking_seconds']:.1f} s thinking, " in line
+
+
+def test_the_time_before_the_upstream_is_called_counts(ticking, monkeypatch):
+    """Seconds are those of the client: it may have waited for a store, or for another upstream that failed."""
+    _, before = asked("anthropic", "anthropic", stream=True, server=ticking)
+    new_report = Gateway.new_report
+
+    def earlier(*arguments):
+        report = new_report(*arguments)
+        report.begun -= 100
+        return report
+
+    monkeypatch.setattr(Gateway, "new_report", earlier)
+    _, after = asked("anthropic", "anthropic", stream=True, server=ticking)
+
+    for name in ("first_thought_seconds", "first_answer_seconds"):
+        assert 100 == pytest.approx(after["thinking"][name] - before["thinking"][name], abs=5)
