@@ -39,7 +39,7 @@ GROUPS = {
     "values": Group(
         "Messages and answers",
         "What everything is read into.",
-        ("Response", "Message", "Text", "Thinking", "ToolCall", "ToolResult", "Media", "Opaque", "Part", "Origin", "Markup", "Usage",
+        ("Response", "Message", "Text", "Thinking", "ToolCall", "ToolResult", "Media", "Opaque", "Part", "Origin", "Markup", "Usage", "ThinkingMetrics",
          "Note", "Failure", "ReasoningReport", "StructuredResponse", "user", "assistant", "system", "tool_result", "file", "restore",
          "to_json", "from_json"),
     ),

@@ -11,7 +11,7 @@ NAMES = {
     "Text", "TextDelta", "Thinking", "ThinkingDelta", "ToolCall", "ToolCallDelta", "ToolResult", "Usage", "UsageError",
     "AnswerInterruptedError", "AsyncClient", "AuthenticationError", "BadRequestError", "Client", "ConnectionFailedError", "NotFoundError",
     "OverloadedError", "RateLimitError", "ServerError", "TimedOutError", "TransportError",
-    "UsageUpdate", "__version__", "convert", "decode", "decode_stream", "file", "fold", "from_json", "restore", "split", "to_json",
+    "ThinkingMetrics", "UsageUpdate", "__version__", "convert", "decode", "decode_stream", "file", "fold", "from_json", "restore", "split", "to_json",
 }  # fmt: skip
 
 

@@ -63,6 +63,7 @@ _HOME = {
     "canon.response": ("Failure", "Response"),
     "canon.storage": ("from_json", "to_json"),
     "canon.answer_type": ("StructuredResponse",),
+    "canon.thinking_metrics": ("ThinkingMetrics",),
     "canon.usage": ("Usage",),
     "client.aio": ("AsyncClient",),
     "client.sync": ("Client",),

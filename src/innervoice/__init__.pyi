@@ -123,6 +123,9 @@ from innervoice.canon.storage import (
 from innervoice.canon.storage import (
     to_json as to_json,
 )
+from innervoice.canon.thinking_metrics import (
+    ThinkingMetrics as ThinkingMetrics,
+)
 from innervoice.canon.usage import (
     Usage as Usage,
 )

@@ -114,6 +114,7 @@ def test_response():
         "gen_ai.usage.reasoning.output_tokens": 15,
         "gen_ai.usage.cache_read.input_tokens": 10,
         "gen_ai.usage.cache_write.input_tokens": 5,
+        "innervoice.thinking.share": 0.75,
     }
 
 

@@ -119,3 +119,25 @@ def test_cost_is_unknown_without_tokens(usage):
 def test_a_column_that_is_missing_is_named():
     with pytest.raises(UsageError, match="'stats' needs the column 'answer'"):
         stats().run({"id": ["a"]})
+
+
+def test_a_sum_that_the_provider_counted_is_split():
+    found = added(reasoning="x" * 400, answer="y" * 100, usage={"input": 5, "output": 100, "reasoning": None})  # fmt: skip
+
+    assert (76, 24, "estimate", 0.76) == tuple(
+        found[name]
+        for name in ("reasoning_tokens", "answer_tokens", "tokens_by", "reasoning_share")
+    )
+
+
+@pytest.mark.parametrize("usage", [None, {"input": 5, "output": 100, "reasoning": None}])
+def test_the_length_of_a_summary_is_no_count(usage):
+    """The catalog says that this model shows nothing else."""
+    origin = json.dumps({"provider": "gemini", "model": "gemini-3.5-flash", "dialect": "gemini"})
+    parts = [{"type": "thinking", "text": "x", "state": "complete", "origin": origin}]
+    found = added(reasoning="x" * 400, answer="y" * 100, usage=usage, parts=parts)
+
+    assert [None] * 4 == [
+        found[name]
+        for name in ("reasoning_tokens", "answer_tokens", "tokens_by", "reasoning_share")
+    ]

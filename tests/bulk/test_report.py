@@ -1,5 +1,6 @@
 """The report counts what is there, on a page that needs nothing else and runs nothing."""
 
+import json
 import re
 from functools import reduce
 from html.parser import HTMLParser
@@ -170,3 +171,36 @@ def test_lines_for_a_terminal():
     assert "1 rows, 1 with reasoning" in lines
     assert re.search(r"truncated +1 +100.0%", lines)
     assert "Tokens of reasoning" in lines
+
+
+def test_the_share_of_thought_keeps_estimates_apart():
+    """Counted: 30 of 40 tokens. Split: 50 tokens, by texts of 400 and 100 bytes. A summary counts nothing."""
+    origin = json.dumps(
+        {"provider": "anthropic", "model": "claude-opus-4-6", "dialect": "anthropic"}
+    )
+    summary = [{"type": "thinking", "text": "x" * 400, "state": "complete", "origin": origin}]
+    uncounted = {
+        "reasoning": "x" * 400,
+        "answer": "y" * 100,
+        "usage": {"input": 1, "output": 100, "reasoning": None},
+    }
+    tallies = tallied(
+        row(usage={"input": 1, "output": 40, "reasoning": 30}),
+        row(**uncounted),
+        row(**uncounted, parts=summary),
+    )  # fmt: skip
+
+    lines = render_lines(tallies)
+    assert "75% of 40 tokens, as providers counted, in 1 row" in lines
+    assert "~76% of ~100 tokens, estimated, in 1 row" in lines
+    page = render_page(tallies, "My data")
+    assert "~76% of ~100 tokens, estimated, in 1 row; 75% of 40 tokens" in page
+
+
+def test_shares_of_parts_add_up():
+    batch = row(usage={"input": 1, "output": 40, "reasoning": 30})
+    one, whole = tallied(batch), tallied(batch, batch)
+    one.take(tallied(batch))
+
+    assert whole.token_lines() == one.token_lines()
+    assert ["75% of 80 tokens, as providers counted, in 2 rows"] == one.token_lines()

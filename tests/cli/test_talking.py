@@ -152,3 +152,35 @@ def test_completing():
     """The shell asks for words; commands are among them."""
     done = run(_INNERVOICE_COMPLETE="zsh_complete", COMP_WORDS="innervoice em", COMP_CWORD="1")
     assert b"emulate" in done.stdout
+
+
+class TestTheLineBelow:
+    """What was thought, on stderr below the answer."""
+
+    def test_tokens_and_their_share(self):
+        *_, line = ask("What is 15 * 23?").stderr.decode().splitlines()
+        assert "thought 22 tokens (85%)" == line
+
+    def test_an_estimate_is_marked(self):
+        *_, line = ask("What is 15 * 23?", "-m", "ollama/qwen3:8b", "-e", "high", "--emulate").stderr.decode().splitlines()  # fmt: skip
+        assert "thought ~18 tokens (~69%)" == line
+
+    def test_a_model_that_does_not_think(self):
+        *_, line = ask("What is 15 * 23?", "-m", "openai/gpt-4o").stderr.decode().splitlines()
+        assert "no reasoning" == line
+
+    def test_show_none_says_nothing_of_it(self):
+        assert "thought" not in ask("What is 15 * 23?", "--show", "none").stderr.decode()
+        assert "thinking" not in json.loads(ask("What is 15 * 23?", "--show", "none", "--json").stdout)  # fmt: skip
+
+    def test_all_rounds_of_tools_count(self, tmp_path):
+        tools = tmp_path / "tools.py"
+        tools.write_text('def get_weather(city: str):\n    "Weather."\n    return city + ": fog"\n')
+        one = json.loads(ask("What is 15 * 23?", "--json").stdout)
+        both = json.loads(ask("The weather in Bonn?", "--tools", str(tools), "--json").stdout)
+        assert one["usage"]["output_tokens"] == one["thinking"]["output_tokens"]
+        assert both["usage"]["output_tokens"] < both["thinking"]["output_tokens"]
+
+    def test_json_marks_an_estimate(self):
+        thinking = json.loads(ask("What is 15 * 23?", "-m", "ollama/qwen3:8b", "-e", "high", "--emulate", "--json").stdout)["thinking"]  # fmt: skip
+        assert (18, 26, 0.6923, True) == tuple(thinking[name] for name in ("thinking_tokens", "output_tokens", "share", "estimated"))  # fmt: skip

@@ -9,12 +9,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import innervoice as iv
 from innervoice.canon.notes import SENTENCES, Note
 from innervoice.canon.usage import Usage
 from innervoice.gateway.operations.journal import Journal, explain, forget, json_line, terminal_line
 from innervoice.gateway.report import Report
 
 USAGE = Usage(input_tokens=1204, output_tokens=310, reasoning_tokens=96, cached_input_tokens=1000)
+
+
+THINKING = iv.ThinkingMetrics(first_thought_seconds=0.4, first_answer_seconds=2.2, thinking_seconds=1.8, thinking_tokens=96, output_tokens=310)  # fmt: skip
 
 
 def report(**fields):
@@ -148,10 +152,16 @@ def test_explained():
             {"code": "cache_mark_dropped", "text": SENTENCES["cache_mark_dropped"], "detail": None, "count": 4},
         ],
         "usage": {"input_tokens": 1204, "output_tokens": 310, "reasoning_tokens": 96, "cached_input_tokens": 1000, "cost": 0.0125},
+        "thinking": {
+            "first_thought_seconds": 0.4, "first_answer_seconds": 2.2, "thinking_seconds": 1.8, "total_seconds": 3.14,
+            "thinking_tokens": 96, "output_tokens": 310, "share": 0.3097, "cost": None, "estimated": False,
+        },
         "seconds": {"first": 0.42, "total": 3.14},
     }  # fmt: skip
-    assert expected == explain(report(notes=notes, caller="a1b2", cost=0.0125))
-    assert expected == json.loads(json_line(report(notes=notes, caller="a1b2", cost=0.0125)))
+    assert expected == explain(report(notes=notes, caller="a1b2", cost=0.0125, thinking=THINKING))
+    assert expected == json.loads(
+        json_line(report(notes=notes, caller="a1b2", cost=0.0125, thinking=THINKING))
+    )
 
 
 @pytest.mark.parametrize(
@@ -171,7 +181,7 @@ def test_a_line_for_people(fields, expected):
 def test_the_page_has_a_line():
     page = Path(__file__).parents[2] / "docs" / "gateway-operations.md"
 
-    assert f"```\n{terminal_line(report())}\n```" in page.read_text("utf-8")
+    assert f"```\n{terminal_line(report(thinking=THINKING))}\n```" in page.read_text("utf-8")
 
 
 # ---- texts of others -------------------------------------------------------------------------------

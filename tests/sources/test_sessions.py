@@ -159,6 +159,7 @@ def test_what_codex_knows_of_an_answer():
     assert ["tool_calls", "answered", "interrupted"] == [calling.status, answered.status, stopped.status]  # fmt: skip
     assert ("openai", "gpt-5.6") == (answered.provider, answered.model)
     assert (4.0, 3.0) == (turns[5].seconds, turns[10].seconds)
+    assert turns[5].thinking_seconds is not None
 
 
 @pytest.mark.parametrize("kind", ["claude-code", "codex"])

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 
 import innervoice as iv
 from gateway.calling import prices
+from gateway.harness import body_of
+from gateway.test_request_log import conversations, served_with
+from innervoice.sources.opening import open_source
 from innervoice.view.rows import head_facts, rows_of
+from ticking import ticking
 from view.samples import answered, conversation, emulated, turn
+from view.session_files import session
+
+__all__ = ["ticking"]
 
 
 def labels(facts):
@@ -147,3 +154,56 @@ def test_a_compaction_says_how_many_turns_it_covers():
     covered = [label for row in heads for label in labels(row["facts"]) if label.startswith("covers")]  # fmt: skip
 
     assert ["covers 2 turns", "covers 2 turns"] == covered
+
+
+# ---- what an answer thought ------------------------------------------------------------------------
+
+
+def test_a_split_that_nobody_counted_is_marked():
+    """The provider counted only the sum, and the reasoning is there in full."""
+    parts = (iv.Thinking("Let me see. " * 10), iv.Text("It is 3. " * 10))
+    usage = iv.Usage(input_tokens=5, output_tokens=60)
+    facts = rows_of(conversation(answered(*parts, usage=usage, model="qwen3-32b", provider="vllm")))[0]["facts"]  # fmt: skip
+
+    assert "~31 reasoning" in labels(facts)
+    assert "52% of the output tokens" in why(facts, "~31 reasoning")
+    assert "Estimated" in why(facts, "~31 reasoning")
+
+
+def test_the_cost_of_an_estimate_is_told(monkeypatch):
+    prices(monkeypatch)
+    parts = (iv.Thinking("Let me see. " * 10), iv.Text("It is 3. " * 10))
+    usage = iv.Usage(input_tokens=40, output_tokens=60)
+    facts = rows_of(conversation(answered(*parts, usage=usage, model="qwen3-32b", provider="vllm")))[0]["facts"]  # fmt: skip
+
+    assert "Reasoning is about $0.031 of it" in why(facts, "$0.10")
+
+
+def test_a_summary_says_nothing_of_the_tokens():
+    parts = (iv.Thinking("Let me see. " * 10, "summary"), iv.Text("It is 3. " * 10))
+    usage = iv.Usage(input_tokens=5, output_tokens=60)
+    facts = rows_of(conversation(answered(*parts, usage=usage)))[0]["facts"]
+
+    assert not [label for label in labels(facts) if "reasoning" in label]
+
+
+def test_seconds_thought_are_those_of_the_lines():
+    """A session has a line for each block: the thought was over after one second, the call after two."""
+    source = open_source(session())
+    (facts,) = [
+        row["facts"] for row in rows_of(source.conversation()) if "thought 1.0 s" in labels(row["facts"])
+    ]  # fmt: skip
+
+    assert "2.0 s" in labels(facts)
+
+
+def test_seconds_thought_are_those_that_the_gateway_measured(ticking, tmp_path):
+    served = served_with(tmp_path, "full", upstream=ticking)
+    question = [iv.user("What is 2 + 2?")]
+    path, body = body_of("anthropic", "deepseek/deepseek-v4-pro", question, stream=True)
+    reply = served.ask("POST", path, body)
+    explained = served.ask("GET", f"/v1/explain/{reply.headers['x-innervoice-id']}").json
+    (logged,) = conversations(served)
+
+    seconds = explained["thinking"]["thinking_seconds"]
+    assert f"thought {seconds:.1f} s" in [one for row in rows_of(logged) for one in labels(row["facts"])]  # fmt: skip

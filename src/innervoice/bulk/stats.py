@@ -1,7 +1,8 @@
 """How long the parts of a row are, and cheap indicators of how the model reasoned: counted in one pass.
 
-Tokens are those of the provider if the row reports them, those of a tokenizer if one is passed, or else an estimate by characters (four
-letters of an alphabet, or one and a half of Han and kana, are a token); `tokens_by` says which.
+Tokens are those of the provider if the row reports them, those of a tokenizer if one is passed, or else an estimate: a sum that the provider
+reports is split by the lengths of the texts (`innervoice.thinking_metrics`), and without one a text has a token for four letters of an alphabet,
+or for one and a half of Han and kana; `tokens_by` says which. The length of a summary says nothing of the reasoning, so nothing is counted then.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
 from innervoice.pricing import cost as list_price
+from innervoice.thinking_metrics import shows_only_summaries, split_tokens
 
 __all__ = [
     "SCRIPTS",
@@ -37,10 +39,10 @@ _ADDS = {
     "reasoning_chars": Column("int64", "Characters of the reasoning, 0 if there is none."),
     "answer_chars": Column("int64", "Characters of the answer."),
     "call_chars": Column("int64", "Characters of the arguments of tool calls."),
-    "reasoning_tokens": Column("int64", "Tokens of the reasoning."),
+    "reasoning_tokens": Column("int64", "Tokens of the reasoning; null if the provider did not count them and only a summary is there."),
     "answer_tokens": Column("int64", "Tokens of the rest of the output."),
-    "tokens_by": Column("string", "Who counted the tokens: `provider`, `tokenizer` or `estimate`."),
-    "reasoning_share": Column("double", "Share of reasoning tokens in all output tokens; null if there are none."),
+    "tokens_by": Column("string", "Who counted the tokens: `provider`, `tokenizer` or `estimate`; null if nobody."),
+    "reasoning_share": Column("double", "Share of reasoning tokens in all output tokens; null if there are none, or nobody counted."),
     "steps": Column("int32", "Paragraphs of the reasoning."),
     "reflections": Column("int32", "Words in the reasoning that signal second thoughts: wait, let me check, actually, alternatively."),
     "code_share": Column("double", "Share of the characters of reasoning and answer in fenced code; null if both are empty."),
@@ -79,22 +81,23 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
     answers = [text or "" for text in column(batch, "answer", "stats")]
     thoughts = [text or "" for text in column(batch, "reasoning", "stats")]
     usages = batch.get("usage") or [None] * len(answers)
-    calls = [_arguments(text) for text in batch.get("calls") or [None] * len(answers)]
-    counted = [
-        _tokens(usage, thought, answer + call, tokens)
-        for usage, thought, answer, call in zip(usages, thoughts, answers, calls, strict=True)
+    calls = [
+        load_json(text) if text else [] for text in batch.get("calls") or [None] * len(answers)
     ]
+    parts = batch.get("parts") or [None] * len(answers)
+    rows = zip(usages, thoughts, answers, calls, parts, strict=True)
+    counted = [_tokens(*row, tokens) for row in rows]
     texts = [f"{thought}\n\n{answer}" for thought, answer in zip(thoughts, answers, strict=True)]
     return {
         **batch,
         "prompt_chars": [_prompt_chars(prompt) for prompt in column(batch, "prompt", "stats")],
         "reasoning_chars": [len(text) for text in thoughts],
         "answer_chars": [len(text) for text in answers],
-        "call_chars": [len(text) for text in calls],
+        "call_chars": [len(_arguments(row)) for row in calls],
         "reasoning_tokens": [row[0] for row in counted],
         "answer_tokens": [row[1] for row in counted],
         "tokens_by": [row[2] for row in counted],
-        "reasoning_share": [row[0] / (row[0] + row[1]) if row[0] + row[1] else None for row in counted],
+        "reasoning_share": [_share_of(row[0], row[1]) for row in counted],
         "steps": [len(_PARAGRAPH.split(text.strip())) if text.strip() else 0 for text in thoughts],
         "reflections": [_reflections(text) for text in thoughts],
         "code_share": [_share(_FENCE, text) for text in texts],
@@ -111,16 +114,47 @@ def estimated_tokens(text: str) -> int:
 
 
 def _tokens(
-    usage: dict[str, Any] | None, thought: str, answer: str, tokens: Callable[[str], int] | None
-) -> tuple[int, int, str]:
-    if usage and usage.get("output") is not None and usage.get("reasoning") is not None:
-        return usage["reasoning"], max(usage["output"] - usage["reasoning"], 0), "provider"
-    count = tokens or estimated_tokens
-    return count(thought), count(answer), "tokenizer" if tokens else "estimate"
+    usage: dict[str, Any] | None,
+    thought: str,
+    answer: str,
+    calls: list[dict[str, Any]],
+    parts: list[dict[str, Any]] | None,
+    tokens: Callable[[str], int] | None,
+) -> tuple[int | None, int | None, str | None]:
+    """The tokens of reasoning and of the rest, and who counted them."""
+    output = usage.get("output") if usage else None
+    reasoned = usage.get("reasoning") if usage else None
+    if output is not None and reasoned is not None:
+        return reasoned, max(output - reasoned, 0), "provider"
+    if thought and any(map(_is_summary, parts or ())):
+        return None, None, None
+    if tokens:
+        return tokens(thought), tokens(answer + _arguments(calls)), "tokenizer"
+    if output and thought:
+        names = "".join(call.get("name") or "" for call in calls)
+        split = split_tokens(output, thought, answer + names + _arguments(calls), len(calls))
+        if split is not None:
+            return split, output - split, "estimate"
+    return estimated_tokens(thought), estimated_tokens(answer + _arguments(calls)), "estimate"
 
 
-def _arguments(calls: str | None) -> str:
-    return "".join(call["arguments"] for call in load_json(calls)) if calls else ""
+def _is_summary(part: dict[str, Any]) -> bool:
+    """Whether a part is the reasoning of a model that shows only summaries."""
+    origin = part.get("origin")
+    if part.get("type") != "thinking" or not origin or '"dialect"' not in origin:
+        return False
+    read = load_json(origin)
+    return shows_only_summaries(read.get("model"), read.get("provider"), read.get("dialect"))
+
+
+def _share_of(reasoned: int | None, answered: int | None) -> float | None:
+    if reasoned is None or answered is None or not reasoned + answered:
+        return None
+    return reasoned / (reasoned + answered)
+
+
+def _arguments(calls: list[dict[str, Any]]) -> str:
+    return "".join(call["arguments"] for call in calls)
 
 
 def _prompt_chars(prompt: list[dict[str, Any]] | None) -> int:

@@ -18,6 +18,7 @@ from innervoice.canon.value import Value
 from innervoice.canon.views import answer_of, thinking_of
 
 if TYPE_CHECKING:
+    from innervoice.canon.thinking_metrics import ThinkingMetrics
     from innervoice.canon.usage import Cost
 
 __all__ = ["Failure", "FinishReason", "Response", "Status"]
@@ -53,7 +54,10 @@ class Failure(Value, frozen=True, kw_only=True):
     """The error as it was received."""
 
 
-class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type"):
+# What a client measures of an answer is in its `__dict__`: it belongs to one call, not to the value, so it is neither compared nor stored.
+class Response(
+    Value, frozen=True, kw_only=True, tag="response", tag_field="type", dict=True, gc=True
+):
     """An answer, complete or as far as it was received."""
 
     type: ClassVar[Literal["response"]] = "response"
@@ -134,6 +138,17 @@ class Response(Value, frozen=True, kw_only=True, tag="response", tag_field="type
         """
         cost: Cost | None = import_module("innervoice.pricing").cost(self)
         return cost
+
+    def thinking_metrics(self) -> ThinkingMetrics:
+        """How long the answer took to think, how many of its tokens were reasoning, and what they cost; what is not known is None.
+
+        Times are those that a client has measured. They belong to the call: `to_json` leaves them out, and they make no difference when
+        responses are compared.
+        """
+        metrics: ThinkingMetrics = import_module("innervoice.thinking_metrics").thinking_metrics(
+            self
+        )
+        return metrics
 
     def _repr_html_(self) -> str:
         """The response as HTML, for notebooks."""

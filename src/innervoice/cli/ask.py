@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import click
 
+from innervoice.canon.jsontext import dump_json
+from innervoice.canon.response import Response
 from innervoice.canon.storage import to_json
+from innervoice.canon.thinking_metrics import ThinkingMetrics
 from innervoice.cli.connect import chosen_model, connect, setting_of, tools_in
 from innervoice.cli.files import read_file
 from innervoice.cli.output import Output, show_events
 from innervoice.cli.parameters import EFFORT, FILE, MODEL, emulated_option, show_option
 from innervoice.errors import InnervoiceError
-from innervoice.show.export import export_json
+from innervoice.show.amounts import thinking_line
+from innervoice.show.export import export
 from innervoice.show.policy import Remark, thought_about, view_of
 
 __all__ = ["command"]
@@ -75,16 +82,41 @@ def command(
         tools = tools_in(tools_file)
         connection = connect(name, base_url=base_url, emulated=emulated)
         chat = connection.client.conversation(name, system=system, tools=tools, **given_settings)
-        if as_json or raw:
-            response = chat.ask(text)
-            click.echo(to_json(response) if raw else export_json(response, show))
+        if raw:
+            click.echo(to_json(chat.ask(text)))
+        elif as_json:
+            chat.ask(text)
+            click.echo(_json(chat.responses, show))
         elif sys.stdout.isatty():
             with chat.stream(text) as events:
                 show_events(events, show, keep=keep)
+            _foot(chat.responses, show)
         else:
             _piped(chat.ask(text), show)
+            _foot(chat.responses, show)
     except InnervoiceError as error:
         raise click.ClickException(str(error)) from None
+
+
+def _json(responses: Sequence[Response], show: Any) -> str:
+    """The last response, with what all of them thought."""
+    value = export(responses[-1], show)
+    if show != "none":
+        members = _metrics_of(responses).members()
+        value["thinking"] = {name: one for name, one in members.items() if one is not None}
+    return dump_json(value).decode()
+
+
+def _foot(responses: Sequence[Response], show: Any) -> None:
+    """A line about what all responses thought, on stderr."""
+    line = thinking_line(_metrics_of(responses)) if show != "none" and responses else ""
+    if line:
+        Output().aside(line)
+
+
+def _metrics_of(responses: Sequence[Response]) -> ThinkingMetrics:
+    """The metrics of all responses; those before the last one call tools."""
+    return reduce(add, (response.thinking_metrics() for response in responses))
 
 
 def _piped(response: Any, show: Any) -> None:

@@ -53,6 +53,10 @@ class Output:
         if self._answered and not self._answered.endswith("\n"):
             _write(sys.stdout, "\n")
 
+    def aside(self, text: str) -> None:
+        """Writes a line beside the answer, to stderr."""
+        _write(sys.stderr, f"{text}\n", dim=True)
+
     def remark(self, text: str) -> None:
         """Writes a remark to a terminal; pipes and files do not get it."""
         if sys.stderr.isatty():

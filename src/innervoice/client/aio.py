@@ -275,7 +275,8 @@ class AsyncEvents:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        await self.close()
+        if self._answer is not None:
+            await self.close()
 
     def __aiter__(self) -> Self:
         return self

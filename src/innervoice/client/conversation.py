@@ -215,7 +215,9 @@ class ConversationBase:
         if change := self._efforts.take_change():
             notebook.add(*change)
         if notes := notebook.notes():
+            times = vars(response)
             response = response.replace(notes=(*response.notes, *notes))
+            vars(response).update(times)
         self.history.append(response.message)
         self.responses.append(response)
         return calls if runs and not last else ()

@@ -14,11 +14,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from innervoice.canon.answer_type import AnswerType, StructuredResponse
-from innervoice.canon.events import Event, Finish, Heartbeat, UsageUpdate
+from innervoice.canon.events import Event, Finish
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Thinking
@@ -42,6 +43,7 @@ from innervoice.client.error_mapping import (
     status_of,
 )
 from innervoice.client.log import Log
+from innervoice.client.thinking_clock import ThinkingClock
 from innervoice.decoding import StreamDecoder, unfinished
 from innervoice.errors import (
     AnswerInterruptedError,
@@ -57,7 +59,7 @@ from innervoice.inline.marks import SettledPlace
 from innervoice.planning.encode import encoded
 from innervoice.planning.recover import recover
 
-__all__ = ["Exchange", "is_output", "is_uncompressed"]
+__all__ = ["Exchange", "is_uncompressed"]
 
 _AGENT = "innervoice (python)"
 _FLAGS = "anthropic-beta"
@@ -75,6 +77,8 @@ class Exchange:
     failure: InnervoiceError | None = None
     refusal = b""
     """The body of the last error response."""
+    received_headers: Mapping[str, str] = MappingProxyType({})
+    """The headers of the answer."""
     has_output = False
     """Whether a part of the answer has arrived, so that the request is not retried."""
     _tries = 0
@@ -83,6 +87,7 @@ class Exchange:
     _decoder: StreamDecoder | None = None
     _first = b""
     _response: Response | None = None
+    _sent_headers: Mapping[str, str] = received_headers
 
     def __init__(
         self,
@@ -105,6 +110,7 @@ class Exchange:
         self._names_server = names_server
         """Whether network errors say which server was called; those of a gateway must not."""
         self.deadline = deadline
+        self.thinking_clock = ThinkingClock(deadline.clock)
         self.events = Log()
         """All events so far."""
         self._request = request
@@ -117,9 +123,6 @@ class Exchange:
         self._inline = inline
         self._answer_type = answer_type
         self._notebook = Notebook()
-        self._sent_headers: dict[str, str] = {}
-        self.received_headers: Mapping[str, str] = {}
-        """The headers of the answer."""
 
     # ---- sending -------------------------------------------------------------------------------
 
@@ -178,7 +181,7 @@ class Exchange:
         self.received_headers = headers
         self._first = b""
         self.has_output = False
-        if not self._request.stream:
+        if self.events and not self._request.stream:
             self.events.clear()  # of an earlier attempt, which the caller has not seen
         self._decoder = StreamDecoder(
             provider=self._destination.provider,
@@ -237,10 +240,26 @@ class Exchange:
         if len(self._first) < SHOWN:
             self._first += chunk[:SHOWN]
         events = decoder.feed(chunk)
-        if not self.has_output:
-            self.has_output = any(map(is_output, events))
+        if not self.thinking_clock.changes.isdisjoint(map(type, events)):
+            self._changed(events)
         self.events.add(events)
         return not decoder.failed
+
+    def _changed(self, events: list[Event]) -> None:
+        """Among these events there is another kind of output than before."""
+        self.has_output = True
+        if self.is_streamed:
+            self.thinking_clock.feed(events, self._received_at)
+
+    @property
+    def is_streamed(self) -> bool:
+        """Whether the answer comes piece by piece."""
+        return self._request.stream
+
+    @property
+    def _received_at(self) -> float:
+        """When the bytes that were read last came."""
+        return self.deadline.clock()
 
     def end(self, error: Exception | None = None) -> float | None:
         """Handles the end of an answer, or the error that interrupted it.
@@ -256,6 +275,7 @@ class Exchange:
             delivered = self.has_output and self._request.stream
             return self._again(problem, transient=transient and not delivered)
         self._response, self.is_over = self._typed(self._noted(finish.response)), True
+        self.thinking_clock.end(self._response)
         self.events.add([*events, Finish(self._response)])
         return None
 
@@ -436,8 +456,3 @@ def _server_of(url: str) -> str:
 def is_uncompressed(answer: Any) -> bool:
     """Whether the bytes of an HTTP response can be read as they arrive: not compressed, and not already read by a caller's hook."""
     return not answer.is_stream_consumed and "content-encoding" not in answer.headers
-
-
-def is_output(event: Event) -> bool:
-    """Whether an event is part of the answer itself, so that the request is not retried after it."""
-    return not isinstance(event, (Heartbeat, UsageUpdate))

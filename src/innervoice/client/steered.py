@@ -18,7 +18,7 @@ from innervoice.canon.request import Wire
 from innervoice.canon.response import Response
 from innervoice.canon.usage import Usage
 from innervoice.client.error_mapping import SHOWN
-from innervoice.client.exchange import Exchange, is_output
+from innervoice.client.exchange import Exchange
 from innervoice.client.log import Log
 from innervoice.conversation.turns import seals_of
 from innervoice.errors import (
@@ -117,8 +117,8 @@ class SteeredExchange(Exchange):
         if len(self._first) < SHOWN:
             self._first += chunk[:SHOWN]
         events = decoder.feed(chunk)
-        if not self.has_output:
-            self.has_output = any(map(is_output, events))
+        if not self.thinking_clock.changes.isdisjoint(map(type, events)):
+            self._changed(events)
         if watch is not None and (alarm := watch.feed(events)) is not None:
             self._notice(alarm)
         self.events.add(self._passed(events) if self.is_spliced else events)
@@ -170,6 +170,7 @@ class SteeredExchange(Exchange):
         self.events.add(last)
         parts = fold(self.events).parts
         self._response = response.replace(parts=parts, usage=self._used + response.usage)
+        self.thinking_clock.end(self._response)
         self.events.add([Finish(self._response)])
 
     def _fail_at_seam(self) -> NoReturn:
@@ -207,6 +208,7 @@ class SteeredExchange(Exchange):
             ended=True, error=None, finish_reason="length", wire_finish_reason=None, usage=usage
         )
         self._response, self.is_over = self._typed(self._noted(response)), True
+        self.thinking_clock.end(self._response)
         self.events.add([Finish(self._response)])
         return None
 
@@ -267,7 +269,7 @@ class SteeredExchange(Exchange):
         if not is_same and any(any(seals_of(part)) for part in fold(other.events).parts):
             return False  # text of another model behind a seal is not the turn that was sealed
         self.events, self._splice, self._bound = other.events, other._splice, other._bound
-        self._used = other._used
+        self._used, self.thinking_clock = other._used, other.thinking_clock
         self._notebook.take(other._notebook)
         self._may_try_again, self._has_taken_over = False, True
         return self._go_on()

@@ -249,7 +249,8 @@ class Events:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.close()
+        if self._answer is not None:
+            self.close()
 
     def __iter__(self) -> Iterator[Event]:
         # A generator, since a call of `__next__` for each event would take a tenth of the time that reading it takes.

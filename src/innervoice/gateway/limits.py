@@ -62,6 +62,8 @@ class Limits:
     """How long a worker may take to end after the command to stop (seconds)."""
     batch_bytes: int = 16 * 1024
     """How much of a forwarded answer is read at once, where nobody waits for its events (bytes)."""
+    together_seconds: float = 0.1
+    """What came of it within this time is read in one piece: how exact the times of thoughts are (seconds)."""
     watched_batch_bytes: int = 512
     """The same where somebody may watch the answer in the viewer (bytes)."""
 

@@ -10,6 +10,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.target import Target
+from innervoice.canon.thinking_metrics import ThinkingMetrics
 from innervoice.canon.usage import Usage
 from innervoice.catalog.home import is_home
 from innervoice.conversation.turns import seals_of
@@ -80,6 +81,8 @@ class Report:
     """In US dollars at list prices; only known for callers with a budget."""
     notes: list[Note] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
+    thinking: ThinkingMetrics | None = None
+    """The times of a streamed answer, from the arrival of the request, and the tokens of its reasoning; None where nothing was measured."""
     begun: float = 0.0
     """When the request arrived, in seconds since 1970."""
     first_byte: float | None = None

@@ -7,6 +7,7 @@ its content is not tried elsewhere: it would be refused there as well, and the p
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from hashlib import blake2b
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Thinking
 from innervoice.canon.response import Failure, Response
+from innervoice.canon.thinking_metrics import ThinkingMetrics
 from innervoice.client.aio import AsyncEvents, pull
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import Backoff
@@ -44,6 +46,7 @@ from innervoice.gateway.upstreams import Candidate, GatewayExchange, SteeredGate
 from innervoice.planning.recover import is_about_reasoning
 from innervoice.steering.repetition import RepetitionDetector
 from innervoice.steering.watch import CHARACTERS_A_TOKEN, Steering
+from innervoice.thinking_metrics import token_metrics
 from innervoice.wire.refusals import Refused
 
 if TYPE_CHECKING:
@@ -56,6 +59,7 @@ _ELSEWHERE_STATUSES = (402, 408)
 """Errors of one upstream that another may not have: its keys, its load, its credit."""
 _REFUSED = (400, 404, 422)
 """Statuses of a request that is refused for its content."""
+_NO_TIMES = ThinkingMetrics()
 _STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
 
 
@@ -344,16 +348,15 @@ class Serving:
             wire=attempt.wire,
             body=attempt.sent,
         )
+        exchange.thinking_clock.waited = time.time() - self._report.begun
         exchange.added = attempt.members
         if attempt.rewritten is not None:
             exchange.on_refused = partial(attempt.rewritten.refuse, attempt.candidate)
         return exchange
 
     def _headers(self) -> dict[str, str]:
-        return {
-            "x-innervoice-id": self._report.id,
-            "x-innervoice-reasoning": self._report.reasoning,
-        }
+        report = self._report
+        return {"x-innervoice-id": report.id, "x-innervoice-reasoning": report.reasoning}
 
     def _finish(self, exchange: GatewayExchange, route: Route, notes: tuple[Any, ...]) -> None:
         report, response = self._report, exchange.response
@@ -386,9 +389,18 @@ class Serving:
             report.usage = unfinished_usage(response, self._request.tokens())
         elif report.needs_usage:
             report.usage = estimated_usage(response, self._request.tokens())
+        if exchange.is_streamed:
+            self._measure(exchange, response)
+        elif report.usage.reasoning_tokens is None:
+            report.thinking = token_metrics(response, report.usage, _NO_TIMES)
         note = Note("tokens_estimated")
         if (report.usage != response.usage or exchange.is_spliced) and note not in report.notes:
             report.notes.append(note)
+
+    def _measure(self, exchange: GatewayExchange, response: Response) -> None:
+        """Reports how long the answer thought, from the arrival of the request, and how many tokens."""
+        times = exchange.thinking_clock.metrics(response.parts)
+        self._report.thinking = token_metrics(response, self._report.usage, times)
 
     async def _conversation(self) -> bytes | None:
         """What the requests of one conversation have in common: a header of the client, or else the beginning of the conversation."""

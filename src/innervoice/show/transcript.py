@@ -20,10 +20,10 @@ from innervoice.folding import FoldedPart, PartFolder, content_of
 from innervoice.show.policy import Answer, Policy, Thought, counted, line_of, thought_about, view_of
 from innervoice.show.visible import visible
 
-__all__ = ["Passage", "Slot", "Transcript", "without_blank_lines"]
+__all__ = ["NOTICEABLE", "Passage", "Slot", "Transcript", "duration", "without_blank_lines"]
 
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)+")
-_NOTICEABLE = 0.05
+NOTICEABLE = 0.05
 """Less time than this is only the overhead of reading events that arrived together."""
 
 
@@ -200,7 +200,7 @@ class Transcript:
         if thought is None:
             return None
         seconds = self.seconds(passage)
-        time = duration(seconds) if seconds >= _NOTICEABLE else ""
+        time = duration(seconds) if seconds >= NOTICEABLE else ""
         tokens = self.tokens()
         facts = [counted(tokens, "token")] if tokens is not None else []
         if not thought.characters:

@@ -444,9 +444,10 @@ def _turns_of(
         is_over = _is_over(following) if following else not has_reasons
         answer = _answer(turn, turn_entries, is_over=is_over)
         seconds = _seconds(turn_entries, times, turns[place - 1] if place else None)
+        facts |= {"seconds": seconds, "thinking_seconds": turn.thinking_seconds(entries, seconds)}
         numbered.append(
-            (turn.lines[0], Turn(message=turn.message, answer=answer, seconds=seconds, marks=marks, **facts))
-        )  # fmt: skip
+            (turn.lines[0], Turn(message=turn.message, answer=answer, marks=marks, **facts))
+        )
     numbered += _errors(entries, position)
     return tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
 

@@ -308,9 +308,8 @@ def _read(
             origin=turn.message.origin,
         )
         seconds = _seconds(entries, first, last)
-        numbered.append(
-            (first, Turn(message=turn.message, answer=answer, seconds=seconds, **facts))
-        )
+        facts |= {"seconds": seconds, "thinking_seconds": turn.thinking_seconds(entries, seconds)}
+        numbered.append((first, Turn(message=turn.message, answer=answer, **facts)))
     ordered = tuple(turn for _, turn in sorted(numbered, key=lambda pair: pair[0]))
     request = settings.request()
     return Conversation(id="main", turns=ordered, request=request)

@@ -44,6 +44,8 @@ class Turn(Value, frozen=True, kw_only=True):
     """When it was written, in seconds since 1970."""
     seconds: float | None = None
     """How long the model took."""
+    thinking_seconds: float | None = None
+    """How long it thought; by the times of lines it includes the wait for the first word."""
     cost: float | None = None
     """What it cost in dollars, according to the source; None if the source does not say."""
     line: int | None = None

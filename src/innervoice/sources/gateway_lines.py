@@ -8,7 +8,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
-from innervoice.sources.request_log.read import answer_from
+from innervoice.sources.request_log.read import answer_from, thinking_seconds
 
 __all__ = ["READER"]
 
@@ -74,7 +74,13 @@ def _conversation(entry: Entry, report: dict[str, Any], line: int) -> Conversati
     total = float(seconds) if isinstance(seconds, (int, float)) else None
     marks: tuple[Mark, ...] = ("api_error",) if answer.error else ()
     turn = Turn(
-        message=answer.message, answer=answer, at=entry.at, seconds=total, line=line, marks=marks
+        message=answer.message,
+        answer=answer,
+        at=entry.at,
+        seconds=total,
+        thinking_seconds=thinking_seconds(report),
+        line=line,
+        marks=marks,
     )
     return Conversation(id=entry.id, title=entry.title, turns=(turn,))
 

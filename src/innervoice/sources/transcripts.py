@@ -11,8 +11,9 @@ from typing import Any, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part, ToolCall
+from innervoice.canon.parts import Part, Thinking, ToolCall
 from innervoice.errors import DecodeError
+from innervoice.sources.conversation import seconds_of
 from innervoice.sources.reader import Data, Trouble, members_at
 from innervoice.sources.reader import Entry as SourceEntry
 from innervoice.wire.json_access import as_dict
@@ -67,6 +68,25 @@ class SessionTurn:
         self.spots += [LinePosition(line, block)] * len(parts)
         if line not in self.lines:
             self.lines.append(line)
+
+    def thinking_seconds(self, entries: list[Entry], seconds: float | None) -> float | None:
+        """How long it thought, of the seconds that all of it took; None if the times of its lines do not say."""
+        times = [seconds_of(entries[line].get("timestamp")) for line in self.lines]
+        known = [time for time in times if time is not None]
+        are_apart = len(known) == 1 or len({*known}) > 1
+        if seconds is None or len(known) < len(times) or not are_apart or known != sorted(known):
+            return None
+        thoughts, others = set[int](), set[int]()
+        for spot, part in zip(self.spots, self.message.parts, strict=True):
+            (thoughts if isinstance(part, Thinking) else others).add(spot.line)
+        before, total = known[-1] - seconds, 0.0
+        for line, time in zip(self.lines, known, strict=True):
+            if line in thoughts:
+                if line in others:
+                    return None
+                total += time - before
+            before = time
+        return round(total, 3) if thoughts else None
 
 
 class SessionThread(NamedTuple):

@@ -22,11 +22,11 @@ Everything else is `{"error": "a sentence"}` with a status of 400 or more. The p
 from __future__ import annotations
 
 from datetime import datetime
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Literal, NotRequired, TypeAlias, TypedDict
 
 from innervoice.privacy.redactor import Redactor, size
+from innervoice.show.amounts import dollars, share
 from innervoice.show.visible import one_line
 
 __all__ = [
@@ -418,18 +418,3 @@ def day_of(at: float) -> str:
     except (ValueError, OverflowError, OSError):
         return ""
     return f"{day:%A}, {day.day} {day:%B %Y}"
-
-
-def dollars(amount: Decimal) -> str:
-    """An amount of money with two significant digits."""
-    if amount >= 1 or not amount:
-        return f"${amount:,.2f}"
-    return f"${amount:.{min(1 - amount.adjusted(), 8)}f}"
-
-
-def share(part: float, whole: float) -> str:
-    """A share of a whole, in percent."""
-    if not whole or not part:
-        return "0%"
-    percent = 100 * part / whole
-    return f"{percent:.0f}%" if percent >= 1 else "under 1%"

@@ -12,11 +12,13 @@ from typing import Any, Literal, NamedTuple
 
 from innervoice.canon.notes import SENTENCES
 from innervoice.canon.response import Response, Status
+from innervoice.canon.thinking_metrics import ThinkingMetrics
 from innervoice.canon.usage import Cost, Usage
 from innervoice.errors import InnervoiceError
 from innervoice.pricing import are_prices_known
 from innervoice.show.policy import counted
 from innervoice.sources.conversation import Conversation, Mark, Turn
+from innervoice.thinking_metrics import token_metrics
 from innervoice.view.row_types import (
     Fact,
     clock,
@@ -58,8 +60,8 @@ class Prices:
             return None  # the turn is shown even if the price table does not match
 
 
-def token_facts(usage: Usage, cost: Cost | None = None) -> list[Fact]:
-    """What an answer, or all of them, used: tokens in and out, and dollars."""
+def token_facts(usage: Usage, cost: Cost | None = None, *, estimated: bool = False) -> list[Fact]:
+    """What an answer, or all of them, used: tokens in and out, and dollars; those of reasoning may be estimated."""
     facts = []
     if usage.input_tokens is not None:
         facts.append(
@@ -74,10 +76,15 @@ def token_facts(usage: Usage, cost: Cost | None = None) -> list[Fact]:
             fact(f"{usage.output_tokens:,} out", "Tokens of the answer, reasoning included.")
         )
     if usage.reasoning_tokens is not None:
-        facts.append(fact(f"{usage.reasoning_tokens:,} reasoning", _about_reasoning(usage)))
+        about = "~" if estimated else ""
+        why = f"{_about_reasoning(usage)} {_ESTIMATED}" if estimated else _about_reasoning(usage)
+        facts.append(fact(f"{about}{usage.reasoning_tokens:,} reasoning", why))
     if cost is not None:
-        facts.append(_cost_fact(cost))
+        facts.append(_cost_fact(cost, "about " if estimated else ""))
     return facts
+
+
+_ESTIMATED = "Estimated from the lengths of the texts: the provider counted only the sum."
 
 
 def _about_reasoning(usage: Usage) -> str:
@@ -108,11 +115,11 @@ def _numbers(raw: Any) -> Iterator[int]:
         yield raw
 
 
-def _cost_fact(cost: Cost) -> Fact:
+def _cost_fact(cost: Cost, about: str) -> Fact:
     why = f"At list prices of {cost.model}: {dollars(cost.input)} in, {dollars(cost.output)} out."
     if cost.reasoning is not None and cost.total:
         part = share(float(cost.reasoning), float(cost.total))
-        why += f" Reasoning is {dollars(cost.reasoning)} of it, {part} of the bill."
+        why += f" Reasoning is {about}{dollars(cost.reasoning)} of it, {part} of the bill."
     return fact(dollars(cost.total), why)
 
 
@@ -257,10 +264,15 @@ def _facts(number: int, turn: Turn, prices: Prices) -> Iterator[Fact]:
         yield fact(*model)
     if answer is not None:
         yield _status_fact(answer)
-        for one in token_facts(answer.usage, prices.of(answer)):
+        metrics = token_metrics(answer, answer.usage, ThinkingMetrics())
+        usage = answer.usage.replace(reasoning_tokens=metrics.thinking_tokens)
+        cost = prices.of(answer.replace(usage=usage))
+        for one in token_facts(usage, cost, estimated=metrics.estimated):
             yield one if one["label"].endswith(" out") or "$" in one["label"] else {**one, "rest": True}  # fmt: skip
     if turn.message.role == "assistant" and turn.seconds and (words := duration(turn.seconds)):
         yield fact(words, "How long the model took.")
+    if turn.thinking_seconds and (words := duration(turn.thinking_seconds)):
+        yield fact(f"thought {words}", "How long it thought before it answered, or between two pieces of its answer.")  # fmt: skip
     if turn.at is not None and (when := moment(turn.at)):
         yield rest(when, "When it was written, in local time.")
     yield rest(turn_name(number), "The number of the turn in plans and comparisons.")

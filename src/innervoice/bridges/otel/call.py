@@ -15,6 +15,7 @@ from innervoice.bridges.otel.genai import (
     provider_name,
     request_attributes,
     response_attributes,
+    thinking_attributes,
 )
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.request import Request, Wire
@@ -217,6 +218,7 @@ def served_attributes(explained: Mapping[str, Any]) -> dict[str, Any]:
         "innervoice.reasoning.restored": reasoning["restored"],
         "innervoice.reasoning.omitted": reasoning["omitted"],
         "innervoice.reasoning.rules": reasoning["rules"] or None,
+        **thinking_attributes(explained["thinking"]),
         "innervoice.store": reasoning["store"],
         "innervoice.notes": [note["code"] for note in explained["notes"]] or None,
     }

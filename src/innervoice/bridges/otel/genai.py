@@ -7,7 +7,7 @@ because it may contain a signature.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
@@ -33,6 +33,7 @@ __all__ = [
     "provider_name",
     "request_attributes",
     "response_attributes",
+    "thinking_attributes",
     "tool_definition",
 ]
 
@@ -68,6 +69,7 @@ def response_attributes(response: Response) -> dict[str, Any]:
     raw = usage.raw if isinstance(usage.raw, dict) else {}
     return _without_none(
         {
+            **thinking_attributes(response.thinking_metrics().members()),
             "gen_ai.response.model": response.model,
             "gen_ai.response.id": response.id,
             "gen_ai.response.finish_reasons": finish_reasons(response),
@@ -80,6 +82,16 @@ def response_attributes(response: Response) -> dict[str, Any]:
             ),
         }
     )
+
+
+def thinking_attributes(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes of what an answer thought, which the conventions have no names for; its tokens only if they are estimated."""
+    names = ["first_thought_seconds", "first_answer_seconds", "thinking_seconds", "share", "cost"]
+    if metrics["estimated"]:
+        names += ["thinking_tokens", "estimated"]
+    return {
+        f"innervoice.thinking.{name.removeprefix('thinking_')}": metrics[name] for name in names
+    }
 
 
 def content_attributes(

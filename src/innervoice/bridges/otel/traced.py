@@ -21,8 +21,8 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Text, ToolCall, ToolResult
 from innervoice.canon.response import Response
 from innervoice.client.conversation import AsyncConversation, Conversation
-from innervoice.client.exchange import is_output
 from innervoice.client.settings import CallFields, ConversationOptions, Messages
+from innervoice.client.thinking_clock import OUTPUT_EVENTS
 from innervoice.client.tools import ToolBox
 from innervoice.errors import InnervoiceError, UsageError
 from innervoice.show.policy import Policy, check_policy
@@ -130,7 +130,7 @@ class _TracedStream:
         return getattr(self._events, name)
 
     def _saw(self, event: Event) -> Event:
-        if is_output(event):
+        if type(event) in OUTPUT_EVENTS:
             self._call.saw_output()
         return event
 

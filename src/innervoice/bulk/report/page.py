@@ -77,6 +77,7 @@ def _body(tallies: Tallies, title: str) -> Iterator[str]:
             yield from _notes(tallies)
     yield from _lengths(tallies)
     yield from _shares(tallies)
+    yield from _tokens(tallies)
     yield from _flags(tallies)
     yield from _costs(tallies)
     yield from _examples(tallies)
@@ -133,6 +134,12 @@ def _shares(tallies: Tallies) -> Iterator[str]:
         plot = share_plot(heading, tallies.shares.get(name, ()))
         if plot:
             yield f"<h2>{escape(heading)}</h2>{plot}"
+
+
+def _tokens(tallies: Tallies) -> Iterator[str]:
+    """The share of reasoning in all tokens, where estimates are apart."""
+    if lines := tallies.token_lines():
+        yield f"<p>Of all rows together: {escape('; '.join(lines))}.</p>"
 
 
 def _flags(tallies: Tallies) -> Iterator[str]:
@@ -287,6 +294,8 @@ def _lines(tallies: Tallies) -> Iterator[str]:
         )
         yield from _counts("Findings", counts, tallies.rows)
     yield from _length_lines(tallies)
+    if lines := tallies.token_lines():
+        yield from ("", "Share of reasoning in the output", *(f"  {line}" for line in lines))
     if "cost" in tallies.sums:
         yield ""
         yield f"Cost: ${tallies.sums['cost']:,.2f}, ${tallies.sums.get('reasoning_cost', 0.0):,.2f} of it for reasoning"

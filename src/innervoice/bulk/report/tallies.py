@@ -20,6 +20,8 @@ from innervoice.bulk.running import Progress, Reports, in_processes
 from innervoice.bulk.schema import Batch, Step, rows_in
 from innervoice.bulk.table import Piece
 from innervoice.privacy.secrets import redacted
+from innervoice.show.amounts import share
+from innervoice.show.policy import counted
 from innervoice.show.visible import visible
 
 __all__ = [
@@ -70,6 +72,7 @@ FLAGS: dict[str, str] = {
     "secrets": "Key or password in the row",
 }
 """Columns that are counted where they are true, or not empty."""
+_TOKENS = ("tokens_by", "reasoning_tokens", "answer_tokens")
 _SUMS = ("cost", "reasoning_cost")
 _MOST = 1_000
 """How many different words of a column are counted separately; the others are counted together."""
@@ -143,6 +146,8 @@ class Tallies:
         self.flags: Counter[str] = Counter()
         self.flagged: set[str] = set()
         """The flags that were counted."""
+        self.tokens: dict[str, Counter[str]] = {}
+        """By who counted them: rows, tokens of reasoning and of the rest."""
         self.sums: dict[str, float] = {}
         self.examples: dict[str, list[Example]] = {}
         """By status and by note."""
@@ -166,6 +171,7 @@ class Tallies:
             if name in batch:
                 self.flagged.add(name)
                 self.flags[name] += sum(bool(value) for value in batch[name])
+        self._add_tokens(batch)
         for name in _SUMS:
             if name in batch:
                 values = (value for value in batch[name] if value is not None)
@@ -186,11 +192,28 @@ class Tallies:
             self.shares[name] = [one + more for one, more in zip(shares, counts, strict=True)]
         self.flags.update(other.flags)
         self.flagged |= other.flagged
+        for counted_by, tokens in other.tokens.items():
+            self.tokens.setdefault(counted_by, Counter()).update(tokens)
         for name, total in other.sums.items():
             self.sums[name] = self.sums.get(name, 0.0) + total
         for reason, examples in other.examples.items():
             own_examples = self.examples.setdefault(reason, [])
             own_examples += examples[: _EXAMPLES - len(own_examples)]
+
+    def _add_tokens(self, batch: Batch) -> None:
+        columns = [batch.get(name, ()) for name in _TOKENS]
+        if not all(columns):
+            return
+        for counted_by, reasoned, answered in zip(*columns, strict=True):
+            if counted_by is not None and reasoned is not None and answered is not None:
+                counts = self.tokens.setdefault(counted_by, Counter())
+                counts.update(rows=1, reasoning=reasoned, answer=answered)
+
+    def token_lines(self) -> list[str]:
+        """The share of reasoning in all output tokens, by who counted them."""
+        return [
+            _token_line(counted_by, counts) for counted_by, counts in sorted(self.tokens.items())
+        ]
 
     def _add_words(self, name: str, values: Sequence[Any]) -> None:
         self._add_counted(
@@ -223,6 +246,15 @@ class Tallies:
                 examples = self.examples.setdefault(reason, [])
                 if len(examples) < _EXAMPLES:
                     examples.append(_example(batch, index, reason))
+
+
+def _token_line(counted_by: str, counts: Counter[str]) -> str:
+    about = "~" if counted_by == "estimate" else ""
+    total = counts["reasoning"] + counts["answer"]
+    words = {"provider": "as providers counted", "estimate": "estimated"}
+    part = f"{about}{share(counts['reasoning'], total)} of {about}{total:,} tokens"
+    by = words.get(counted_by, f"by {counted_by}")
+    return f"{part}, {by}, in {counted(counts['rows'], 'row')}"
 
 
 def _short(name: str, value: Any) -> str:

@@ -20,10 +20,14 @@ from typing import Any
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import SENTENCES, Note
+from innervoice.canon.response import Response
+from innervoice.canon.thinking_metrics import ThinkingMetrics
+from innervoice.canon.usage import Usage
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
 from innervoice.planning.decisions import Decision
 from innervoice.privacy.secrets import redacted
+from innervoice.thinking_metrics import thinking_cost
 
 __all__ = ["Journal", "explain", "forget", "json_line", "terminal_line"]
 
@@ -76,8 +80,9 @@ class Journal:
     def explained(self, id: str, tenant: str) -> dict[str, Any] | None:  # noqa: A002 - the plain word
         """Everything that is known about a request of this tenant, whichever worker answered it."""
         if report := self.get(id, tenant):
-            return explain(report)
-        return self._shared.find(id, tenant) if self._shared else None
+            return _with_cost(explain(report))
+        explained = self._shared.find(id, tenant) if self._shared else None
+        return _with_cost(explained) if explained else None
 
 
 class _SharedLines:
@@ -161,8 +166,27 @@ def explain(report: Report) -> dict[str, Any]:
             "cached_input_tokens": usage.cached_input_tokens,
             "cost": report.cost,
         },
+        "thinking": _thinking(report),
         "seconds": {"first": report.first_byte, "total": report.total},
     }
+
+
+def _thinking(report: Report) -> dict[str, Any]:
+    """How long was thought, and what share of the tokens that was."""
+    usage = report.usage
+    counts = ThinkingMetrics(
+        thinking_tokens=usage.reasoning_tokens, output_tokens=usage.output_tokens
+    )
+    return (report.thinking or counts).replace(total_seconds=report.total).members()
+
+
+def _with_cost(explained: dict[str, Any]) -> dict[str, Any]:
+    """The explanation with the cost of the reasoning, which is looked up only if somebody asks."""
+    counts, thinking = explained["usage"], explained["thinking"]
+    usage = Usage(input_tokens=counts["input_tokens"], output_tokens=counts["output_tokens"])
+    answer = Response(provider=explained["provider"], model=explained["model"], usage=usage)
+    cost = thinking_cost(answer, thinking["thinking_tokens"])
+    return {**explained, "thinking": {**thinking, "cost": None if cost is None else float(cost)}}
 
 
 def _planned(item: Decision) -> dict[str, Any]:
@@ -218,13 +242,17 @@ def _tokens(report: Report) -> str:
     words = [f"{count:,} {word}" for count, word in counts if count is not None]
     if usage.reasoning_tokens:
         words.append(f"({usage.reasoning_tokens:,} thought)")
+    elif report.thinking is not None and report.thinking.estimated:
+        words.append(f"(~{report.thinking.thinking_tokens:,} thought)")
     return " ".join(words)
 
 
 def _times(report: Report) -> str:
     first = None if report.first_byte is None else f"{_seconds(report.first_byte)} first"
+    seconds = report.thinking.thinking_seconds if report.thinking is not None else None
+    thinking = f"{_seconds(seconds)} thinking" if seconds else None
     total = None if report.total is None else _seconds(report.total)
-    return ", ".join(filter(None, (first, total)))
+    return ", ".join(filter(None, (first, thinking, total)))
 
 
 def _seconds(seconds: float) -> str:

@@ -13,11 +13,13 @@ import contextlib
 import os
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
+from innervoice.canon.thinking_metrics import ThinkingMetrics
 from innervoice.client.drift import DIFFERS, fact_of
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.report import Report
@@ -39,6 +41,7 @@ class _Family(NamedTuple):
 
 # Reasoning models take from a tenth of a second to many minutes until the first piece; whole answers take up to an hour.
 _FIRST = (0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600)
+_THINKING = (0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 _TOTAL = (0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600)
 
 FAMILIES = (
@@ -46,6 +49,9 @@ FAMILIES = (
     _Family("innervoice_errors_total", "counter", ("provider", "kind"), "Requests that ended in an error; provider none: before one was called."),
     _Family("innervoice_attempts_total", "counter", ("provider",), "Requests that were sent to providers, retries included, by the provider that was called last."),
     _Family("innervoice_first_piece_seconds", "histogram", ("provider",), "Seconds until the first piece of the answer was sent to the client.", _FIRST),
+    _Family("innervoice_first_thought_seconds", "histogram", ("provider",), "Seconds until the first piece of reasoning came, of streamed answers.", _FIRST),
+    _Family("innervoice_first_answer_seconds", "histogram", ("provider",), "Seconds until the first text or tool call came, of streamed answers.", _FIRST),
+    _Family("innervoice_thinking_seconds", "histogram", ("provider",), "Seconds that streamed answers were thinking.", _THINKING),
     _Family("innervoice_request_seconds", "histogram", ("provider",), "Seconds until the answer ended.", _TOTAL),
     _Family("innervoice_tokens_total", "counter", ("provider", "kind"), "Tokens as providers counted them; output includes reasoning, input includes cached tokens."),
     _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
@@ -59,6 +65,16 @@ FAMILIES = (
 )  # fmt: skip
 _FAMILY = {family.name: family for family in FAMILIES}
 
+_KINDS = ("input", "output", "reasoning", "cached")
+_kinds_of = attrgetter("input_tokens", "output_tokens", "reasoning_tokens", "cached_input_tokens")
+_OUTCOMES = ("kept", "restored", "omitted", "received")
+_outcomes_of = attrgetter(*_OUTCOMES)
+_count_of = itemgetter(1)
+_TIMES = {
+    "innervoice_first_thought_seconds": attrgetter("first_thought_seconds"),
+    "innervoice_first_answer_seconds": attrgetter("first_answer_seconds"),
+    "innervoice_thinking_seconds": attrgetter("thinking_seconds"),
+}
 _STEERED = {"thinking_cut_short": "limit", "thinking_loops": "loops", "answer_continued": "continued"}  # fmt: skip
 """Notes that are counted."""
 _OTHER, _NONE = "other", "none"
@@ -101,24 +117,23 @@ class Metrics:
             self._count("innervoice_attempts_total", (provider,), report.attempts)
         if report.first_byte is not None:
             self._observe("innervoice_first_piece_seconds", (provider,), report.first_byte)
+        if report.thinking is not None and report.thinking.total_seconds is not None:
+            self._observe_thinking(provider, report.thinking)
         if report.total is not None:
             self._observe("innervoice_request_seconds", (provider,), report.total)
-        usage = report.usage
-        for kind, count in (
-            ("input", usage.input_tokens),
-            ("output", usage.output_tokens),
-            ("reasoning", usage.reasoning_tokens),
-            ("cached", usage.cached_input_tokens),
-        ):
-            if count:
-                self._count("innervoice_tokens_total", (provider, kind), count)
-        for outcome in ("kept", "restored", "omitted", "received"):
-            if count := getattr(report, outcome):
-                self._count("innervoice_reasoning_total", (provider, outcome), count)
+        for kind, count in filter(_count_of, zip(_KINDS, _kinds_of(report.usage), strict=True)):
+            self._count("innervoice_tokens_total", (provider, kind), count)
+        for outcome, count in filter(_count_of, zip(_OUTCOMES, _outcomes_of(report), strict=True)):
+            self._count("innervoice_reasoning_total", (provider, outcome), count)
         self._count_notes(provider, report.notes)
         self._count("innervoice_store_total", (report.store,))
         self._set("innervoice_store_degraded", int(report.store == "degraded"))
         self._changed()
+
+    def _observe_thinking(self, provider: str, thinking: ThinkingMetrics) -> None:
+        for name, member in _TIMES.items():
+            if (seconds := member(thinking)) is not None:
+                self._observe(name, (provider,), seconds)
 
     def _count_notes(self, provider: str, notes: Iterable[Note]) -> None:
         for note in notes:

@@ -33,6 +33,7 @@ __all__ = [
     "answer_from",
     "conversation_of",
     "first_words",
+    "thinking_seconds",
 ]
 
 _HEAD = re.compile(rb'\{"record":"(growth|end|moved)","id":"([^"\\]+)"')
@@ -456,9 +457,16 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
         answer=response,
         at=at,
         seconds=total,
+        thinking_seconds=thinking_seconds(report),
         line=record.line,
         marks=marks,
     )
+
+
+def thinking_seconds(report: dict[str, Any]) -> float | None:
+    """How long an answer thought, by the gateway's report."""
+    thinking = report.get("thinking")
+    return _number(thinking.get("thinking_seconds")) if isinstance(thinking, dict) else None
 
 
 def answer_from(report: dict[str, Any], response: Response | None) -> Response:
