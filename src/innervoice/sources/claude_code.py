@@ -219,6 +219,7 @@ def _indexed(data: Data, index: SessionIndex) -> tuple[str, str | None]:
             names[kind], leaves[kind] = title, as_text(head.get("leafUuid"))
         thread = _thread_of(head, chains)
         place = _place(head) or place
+        index.folder = index.folder or as_text(head.get("cwd"))
         if kind in _SPEAKERS and isinstance(message, dict):
             if kind == "user" and not thread and not _holds_results(message):
                 index.begins_turn(start, number)
