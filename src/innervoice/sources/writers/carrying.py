@@ -16,9 +16,10 @@ from innervoice.canon.notes import Note
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.catalog.lookup import host_of
-from innervoice.catalog.targets import resolved
+from innervoice.catalog.targets import resolved, split_id
 from innervoice.errors import UsageError
 from innervoice.sources.conversation import Conversation
+from innervoice.sources.native_turns import author_of
 from innervoice.sources.opening import Source, open_source
 from innervoice.sources.program_folders import session_folder
 from innervoice.sources.writers import claude_code, codex, gemini_cli, opencode, pi
@@ -110,7 +111,7 @@ def carry(
     source = session if isinstance(session, Source) else open_source(session)
     chosen = source.conversation(conversation)
     entry = next(entry for entry in source.entries if entry.id == chosen.id)
-    target = resolved(model or _usual_model(chosen, writer))
+    target = resolved(model or _usual_model(source, chosen, writer))
     if not (writer.runs_elsewhere or _is_at_home(writer, target)):
         raise UsageError(
             f"{writer.program} goes on with models of {writer.home} only, not with {model}"
@@ -145,13 +146,19 @@ def carry(
     )
 
 
-def _usual_model(conversation: Conversation, writer: SessionWriter) -> str:
-    """The last model of the session, if the program is made for models of its provider; else the program's usual one."""
-    answers = (turn.answer for turn in reversed(conversation.turns) if turn.answer)
-    for answer in answers:
-        host = host_of(answer.provider) if answer.provider else None
-        if host and answer.model and writer.home in (None, host.id):
-            return f"{host.id}/{answer.model}"
+def _usual_model(source: Source, conversation: Conversation, writer: SessionWriter) -> str:
+    """The last model of the session, if the program is made for models of its provider, or had it before; else the program's usual one."""
+    had = source.kind == writer.kind and writer.runs_elsewhere
+    for turn in reversed(conversation.turns):
+        if turn.answer is None or not turn.answer.model:
+            continue
+        parsed = split_id(turn.answer.model)
+        author = author_of(turn.answer.provider, turn.answer.model)
+        model = parsed.model if parsed and parsed.is_known else author.model
+        provider = parsed.provider if parsed and parsed.is_known else author.provider
+        host = host_of(provider) if provider else None
+        if host and model and (had or writer.home in (None, host.id)):
+            return f"{host.id}/{model}"
     return writer.model
 
 

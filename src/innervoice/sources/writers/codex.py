@@ -1,7 +1,7 @@
 """A conversation -> a rollout file of Codex, which `codex resume ID` finds by the id in its name.
 
 Items of the Responses API are lines; what the interface shows of them again are events. Reasoning that has no seal is only such an event
-(`agent_reasoning`): the API has no place for it. Written by hand and resumed by 0.166.0 (2026-11-16).
+(`agent_reasoning`): the API has no place for it. A `model_provider` would tie the session to one. Written by hand and resumed by 0.166.0 (2026-11-16).
 """
 
 from __future__ import annotations
@@ -37,7 +37,6 @@ def _write(session: NewSession) -> bytes:
         "originator": _ORIGINATOR,
         "cli_version": _VERSION,
         "source": "cli",
-        "model_provider": "openai",
     }
     lines = [_line(stamp, "session_meta", about)]
     for turn in session.turns:

@@ -16,7 +16,9 @@ from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.catalog.lookup import dialect_at, family_of, host_of
+from innervoice.catalog.targets import split_id
 from innervoice.errors import UsageError
+from innervoice.memory.envelopes import is_envelope
 from innervoice.planning.compactions import compaction_of, readable_compaction, summary_message
 from innervoice.planning.pairs import at_calls, late_results, pairs_of
 from innervoice.planning.parts import CLAUDE_REFUSES, labelled_text
@@ -74,7 +76,7 @@ class Fitting:
         """The turns; those without a time get the time of the one before, or `at`."""
         carried: list[CarriedTurn] = []
         for turn in self._chosen(conversation):
-            author = _author_of(turn)
+            author = self._author_of(turn)
             message = self._fitted(_as_user(turn))
             if not message.parts:
                 continue
@@ -123,6 +125,21 @@ class Fitting:
         if count:
             self._notebook.add("turn_left", what, count)
 
+    def _author_of(self, turn: Turn) -> Author:
+        """Who wrote a turn of the model, as the source says of the answer, or of its parts; the same program knows the model by the name it has there."""
+        answer = turn.answer
+        origins = [part.origin for part in turn.message.parts if part.origin]
+        providers = [origin.provider for origin in origins if origin.provider]
+        models = [origin.model for origin in origins if origin.model]
+        provider = (answer and answer.provider) or next(iter(providers), None)
+        model = (answer and answer.model) or next(iter(models), None)
+        dialect = next((origin.dialect for origin in origins if origin.dialect), None)
+        author = author_of(provider, model, dialect)
+        parsed = split_id(author.model or "")
+        if not self._is_same and parsed and parsed.provider == author.provider:
+            return author._replace(model=parsed.model)
+        return author
+
     # ---- parts ---------------------------------------------------------------------------------------
 
     def _fitted(self, message: Message) -> Message:
@@ -136,15 +153,20 @@ class Fitting:
         )
 
     def _keeps(self, part: Part) -> bool:
-        """Whether a part keeps its block: its model is at home at the target, and the source says who that was."""
-        origin = part.origin
+        """Whether a part keeps its block: its model is at home at the target, and the source says who that was.
+
+        What the gateway sealed goes along to the same program alone, which goes on through the gateway.
+        """
+        origin, seals = part.origin, seals_of(part)
+        if any(isinstance(seal, str) and is_envelope(seal) for seal in seals):
+            return self._is_same
         if origin is None or not is_home(origin, self._target):
             return False
         is_known = bool(origin.provider or origin.model)
         if self._writer.home and origin.dialect != dialect_at_home(self._writer):
             return False
         # Without a seal there is nothing in a block of another program that the part does not say.
-        is_needed = seals_of(part) != UNSEALED or origin.item is not None
+        is_needed = seals != UNSEALED or origin.item is not None
         return self._is_same or (is_known and is_needed)
 
     def _of_model(self, part: Part) -> Part | None:
@@ -324,13 +346,3 @@ def _as_user(turn: Turn) -> Message:
     if "compaction" in turn.marks and message.role == "assistant" and message.text:
         return summary_message(message.text)
     return message
-
-
-def _author_of(turn: Turn) -> Author:
-    """Who wrote a turn of the model, as the source says of the answer, or of its parts."""
-    answer = turn.answer
-    origins = [part.origin for part in turn.message.parts if part.origin]
-    provider = (answer and answer.provider) or next((o.provider for o in origins if o.provider), None)  # fmt: skip
-    model = (answer and answer.model) or next((o.model for o in origins if o.model), None)
-    dialect = next((origin.dialect for origin in origins if origin.dialect), None)
-    return author_of(provider, model, dialect)
