@@ -16,14 +16,13 @@ from innervoice.canon.notes import Note
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.catalog.lookup import host_of
-from innervoice.catalog.targets import resolved, split_id
+from innervoice.catalog.targets import resolved
 from innervoice.errors import UsageError
 from innervoice.sources.conversation import Conversation
-from innervoice.sources.native_turns import author_of
 from innervoice.sources.opening import Source, open_source
 from innervoice.sources.program_folders import session_folder
 from innervoice.sources.writers import claude_code, codex, gemini_cli, opencode, pi
-from innervoice.sources.writers.fitting import Fitting, Thoughts
+from innervoice.sources.writers.fitting import Fitting, Thoughts, author_of_turn
 from innervoice.sources.writers.writer import NewSession, SessionWriter
 
 __all__ = ["WRITERS", "CarriedSession", "carry"]
@@ -150,15 +149,12 @@ def _usual_model(source: Source, conversation: Conversation, writer: SessionWrit
     """The last model of the session, if the program is made for models of its provider, or had it before; else the program's usual one."""
     had = source.kind == writer.kind and writer.runs_elsewhere
     for turn in reversed(conversation.turns):
-        if turn.answer is None or not turn.answer.model:
+        author = author_of_turn(turn)
+        host = host_of(author.provider) if author.provider else None
+        if turn.message.role != "assistant" or host is None or not author.model:
             continue
-        parsed = split_id(turn.answer.model)
-        author = author_of(turn.answer.provider, turn.answer.model)
-        model = parsed.model if parsed and parsed.is_known else author.model
-        provider = parsed.provider if parsed and parsed.is_known else author.provider
-        host = host_of(provider) if provider else None
-        if host and model and (had or writer.home in (None, host.id)):
-            return f"{host.id}/{model}"
+        if had or writer.home in (None, host.id):
+            return f"{host.id}/{author.model}"
     return writer.model
 
 

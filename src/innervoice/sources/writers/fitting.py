@@ -31,7 +31,7 @@ from innervoice.wire.dialects import dialect_named
 from innervoice.wire.free_form import as_function_call, is_free_form
 from innervoice.wire.media import kind_of, way_of
 
-__all__ = ["COUNTS", "Fitting", "Thoughts"]
+__all__ = ["COUNTS", "Fitting", "Thoughts", "author_of_turn"]
 
 Thoughts: TypeAlias = Literal["keep", "text", "none"]
 """What happens to reasoning without a seal: the form that the program has for it, a labelled text, or nothing. With "none" sealed reasoning stays as well."""
@@ -49,6 +49,8 @@ class Fitting:
         self._dialect = dialect_named(target.dialect)
         self._notebook = Notebook()
         self._left = 0
+        self._item: str | None = None
+        """The last item of reasoning that goes along."""
         if thoughts == "text" and family_of(target.model) == "claude":
             raise UsageError(f"reasoning as text to {target.model}: {CLAUDE_REFUSES}")
 
@@ -76,7 +78,7 @@ class Fitting:
         """The turns; those without a time get the time of the one before, or `at`."""
         carried: list[CarriedTurn] = []
         for turn in self._chosen(conversation):
-            author = self._author_of(turn)
+            author = author_of_turn(turn, as_named=self._is_same)
             message = self._fitted(_as_user(turn))
             if not message.parts:
                 continue
@@ -124,21 +126,6 @@ class Fitting:
     def _leave(self, what: str, count: int = 1) -> None:
         if count:
             self._notebook.add("turn_left", what, count)
-
-    def _author_of(self, turn: Turn) -> Author:
-        """Who wrote a turn of the model, as the source says of the answer, or of its parts; the same program knows the model by the name it has there."""
-        answer = turn.answer
-        origins = [part.origin for part in turn.message.parts if part.origin]
-        providers = [origin.provider for origin in origins if origin.provider]
-        models = [origin.model for origin in origins if origin.model]
-        provider = (answer and answer.provider) or next(iter(providers), None)
-        model = (answer and answer.model) or next(iter(models), None)
-        dialect = next((origin.dialect for origin in origins if origin.dialect), None)
-        author = author_of(provider, model, dialect)
-        parsed = split_id(author.model or "")
-        if not self._is_same and parsed and parsed.provider == author.provider:
-            return author._replace(model=parsed.model)
-        return author
 
     # ---- parts ---------------------------------------------------------------------------------------
 
@@ -196,6 +183,7 @@ class Fitting:
     def _thought(self, part: Thinking, *, keeps: bool) -> Part | None:
         """Sealed reasoning that the target can read as it is; any other in the form that was asked for."""
         if keeps and part.complete and self._is_whole(part) and self._thoughts != "none":
+            self._item = part.origin.item if part.origin else None
             return part
         self._leave_seal(part)
         if self._thoughts == "none" or not part.text.strip():
@@ -206,12 +194,18 @@ class Fitting:
             self._notebook.add("thinking_as_text")
             return labelled_text(part)
         if self._target.dialect not in self._writer.sends:
-            self._notebook.add("thinking_shown", self._writer.program)
+            self._notebook.add(self._writer.unsent, self._writer.program)
         return part.replace(origin=None, complete=True)
 
     def _is_whole(self, part: Thinking) -> bool:
-        """Whether the provider needs nothing but the block: an id alone refers to what it stores for another program."""
+        """Whether the provider needs nothing but the block: an id alone refers to what it stores for another program.
+
+        Several summaries may be one item, whose block only the first of them has.
+        """
         seals = seals_of(part)
+        item = part.origin.item if part.origin else None
+        if item is not None and item == self._item:
+            return True
         return bool(seals.signature or seals.encrypted or seals.redacted)
 
     def _of_others(self, part: Part) -> Part | None:
@@ -270,7 +264,8 @@ class Fitting:
         pairs = pairs_of(turn.message for turn in turns)
         for code, places in (("result_left", pairs.strays), ("result_repeated", pairs.repeats)):
             turns = _without(turns, places)
-            self._notebook.add(code, count=len(places)) if places else None
+            if places:
+                self._notebook.add(code, count=len(places))
         turns = self._answered(turns)
         messages = [turn.message for turn in turns]
         late = late_results(messages)
@@ -305,6 +300,24 @@ class Fitting:
                 for call in waiting.get(number, ())
             ]
         return answered
+
+
+def author_of_turn(turn: Turn, *, as_named: bool = False) -> Author:
+    """Who wrote a turn of the model, as the source says of the answer, or of its parts.
+
+    A model has the name of its provider; `as_named` keeps the one that the source's program knows it by, such as that of a gateway.
+    """
+    answer = turn.answer
+    origins = [part.origin for part in turn.message.parts if part.origin]
+    providers = [origin.provider for origin in origins if origin.provider]
+    models = [origin.model for origin in origins if origin.model]
+    provider = (answer and answer.provider) or next(iter(providers), None)
+    model = (answer and answer.model) or next(iter(models), None)
+    dialect = next((origin.dialect for origin in origins if origin.dialect), None)
+    parsed = split_id(model or "")
+    if parsed and parsed.is_known and not as_named and provider in (None, parsed.provider):
+        provider, model = parsed.provider, parsed.model
+    return author_of(provider, model, dialect)
 
 
 def dialect_at_home(writer: SessionWriter) -> str | None:

@@ -26,7 +26,6 @@ from innervoice.sources.writers.writer import (
     with_results,
 )
 from innervoice.wire.chat import DIALECT as CHAT
-from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.media import data_url
 from innervoice.wire.write import input_of
 
@@ -142,8 +141,12 @@ def _finish(answered: TurnResults) -> str:
 def _answer_parts(answered: TurnResults) -> list[dict[str, Any]]:
     at = int(answered.turn.at * 1000)
     parts: list[dict[str, Any]] = [{"type": "step-start"}]
+    of_items: dict[str | None, dict[str, Any]] = {None: {}}
     for part in answered.turn.message.parts:
         seals = _metadata(part, answered.turn.author.provider)
+        # Parts of one item have the same seals, each of them.
+        item = part.origin.item if part.origin else None
+        seals = of_items.setdefault(item, seals) if item else seals
         match part:
             case Thinking():
                 parts.append({"type": "reasoning", "text": part.text, "time": {"start": at, "end": at}, **seals})  # fmt: skip
@@ -196,5 +199,6 @@ WRITER = SessionWriter(
     model_option="--model",
     model_name=lambda target: f"{provider_name(target.provider)}/{target.model}",
     imports=("import",),
-    sends=(CHAT.name, GEMINI.name),
+    sends=(CHAT.name,),
+    unsent="thinking_as_answer",
 )

@@ -24,10 +24,13 @@ from innervoice.sources.writers.writer import (
     provider_name,
     result_words,
 )
+from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.write import block_of, call_names, input_of
 
 __all__ = ["WRITER"]
 
+_CHAT_FIELD = "reasoning_content"
+"""In chat the signature of a thought is the name of the member that it came in."""
 _SEPARATORS = re.compile(r"[/\\:]")
 _NO_TOKENS = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 0}
 _NO_COST = {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0}
@@ -99,10 +102,13 @@ def _result(part: ToolResult, name: str) -> dict[str, Any]:
 
 def _answer(turn: CarriedTurn) -> dict[str, Any]:
     author, parts = turn.author, turn.message.parts
+    in_chat = _api(author) == APIS[CHAT.name]
     called = any(isinstance(part, ToolCall) for part in parts)
     return {
         "role": "assistant",
-        "content": [block for part in parts if (block := _block(part)) is not None],
+        "content": [
+            block for part in parts if (block := _block(part, in_chat=in_chat)) is not None
+        ],
         "api": _api(author),
         "provider": provider_name(author.provider),
         "model": author.model or "unknown",
@@ -115,7 +121,7 @@ def _api(author: Author) -> str:
     return APIS.get(author.dialect or "", "openai-completions")
 
 
-def _block(part: Part) -> dict[str, Any] | None:
+def _block(part: Part, *, in_chat: bool) -> dict[str, Any] | None:
     seals = seals_of(part)
     match part:
         case Text() if part.text:
@@ -126,7 +132,8 @@ def _block(part: Part) -> dict[str, Any] | None:
                 return {**block, "thinkingSignature": seals.redacted, "redacted": True}
             if seals.encrypted:
                 return {**block, "thinkingSignature": dump_json(block_of(part)).decode()}
-            return {**block, "thinkingSignature": seals.signature} if seals.signature else block
+            signature = seals.signature or (_CHAT_FIELD if in_chat else None)
+            return {**block, "thinkingSignature": signature} if signature else block
         case ToolCall():
             call = {"type": "toolCall", "id": part.id, "name": part.name, "arguments": input_of(part)}  # fmt: skip
             return {**call, "thoughtSignature": seals.signature} if seals.signature else call
@@ -152,5 +159,6 @@ WRITER = SessionWriter(
     resumed=lambda session: ("--session", session.id),
     model_option="--model",
     model_name=lambda target: f"{provider_name(target.provider)}/{target.model}",
-    sends=tuple(APIS),
+    sends=(CHAT.name,),
+    unsent="thinking_as_answer",
 )

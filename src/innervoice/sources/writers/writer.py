@@ -77,7 +77,9 @@ class SessionWriter(NamedTuple):
     imports: tuple[str, ...] = ()
     """The arguments, before the file, with which the program imports it; empty if it finds the file by itself."""
     sends: tuple[str, ...] = ()
-    """The dialects in which its model gets reasoning without a seal; elsewhere it is shown to the user alone."""
+    """The dialects in which its model gets reasoning without a seal back as reasoning."""
+    unsent: str = "thinking_shown"
+    """The note about reasoning that its model does not get so."""
     files_in_results: bool = True
     runs_elsewhere: bool = True
     """Whether it finds its sessions when `innervoice run` starts it."""
