@@ -84,5 +84,7 @@ def test_another_agent_goes_on_with_the_task(at_work, first, second, thoughts):
     assert 3 == len(calls) == row["counts"]["calls"] == row["counts"]["results"]
     for words in ("Task alpha: make three files.", "Task alpha is finished.", *calls):
         assert words in request
+    # What an agent only shows it does not send, so nothing has to be left out on the way.
+    assert not [report.omitted for report in place.reports[4:] if report.omitted]
     # By the ids of its calls the gateway knows what it stored, and the model has its thoughts again.
     assert 4 * 3 + 12 <= place.thoughts_are_back(of_calls=True)

@@ -351,22 +351,35 @@ def test_thoughts_are_left_out_or_become_text(to):
 
 
 def test_claude_code_never_sends_thinking_without_a_signature():
-    """It sends thinking of the model that it goes on with, so a line with unsigned thinking does not have that name."""
+    """It leaves out thinking that seems to be signed by another model than the one that it goes on with."""
     session = Session()
     session.says("Go.")
     session.answers("msg_1", thinks("Signed.", CLAUDE_SEAL))
     session.answers("msg_1", thinks("Not signed.", ""))
     session.answers("msg_1", {"type": "text", "text": "Gone."})
-    for data in (session.data, MADE["cline"]()):
+    for data in (session.data, MADE["cline"](), codex_lines()):
         carried = carry(data, "claude")
-        model = carried.model.partition("/")[2]
         lines = [json.loads(line)["message"] for line in carried.content.splitlines()]
         blocks = [(line.get("model"), block) for line in lines for block in line["content"]]
         thoughts = [(name, block) for name, block in blocks if block["type"] == "thinking"]
 
         assert thoughts
         for name, block in thoughts:
-            assert (name == model) == bool(block["signature"])
+            assert block["signature"]
+            assert (name is None) == (block["signature"] != CLAUDE_SEAL)
+        # What stands in the place of a signature is none for the next reader.
+        assert carried.counts["seals"] == carry(carried.content, "codex").counts["seals_left"]
+
+
+@pytest.mark.parametrize(("to", "code"), [("claude", "thinking_shown"), ("pi", "thinking_as_answer"), ("opencode", "thinking_as_answer")])  # fmt: skip
+def test_sealed_thoughts_of_a_sibling_model_are_noted(to, code):
+    """These agents send back the sealed reasoning of one model alone: the one that they go on with."""
+    same = carry(claude_lines(), to)
+    other = carry(claude_lines(), to, model="anthropic/claude-opus-5-5")
+
+    assert code not in {note.code for note in same.notes}
+    assert code in {note.code for note in other.notes}
+    assert CLAUDE_SEAL in other.content.decode()
 
 
 def test_a_compaction_that_cannot_be_read_gives_way_to_its_turns():

@@ -1,8 +1,8 @@
 """A conversation -> a session file of Claude Code, which `claude --resume ID` finds in the folder of the project.
 
-A line needs a type, a uuid, the uuid of the line before, a time and a message. Claude Code sends thinking only in turns whose `message.model` is the
-model that it goes on with, so unsigned thinking is never on a line with that name: its user sees it, and no request is refused for it.
-Written by hand and resumed by 2.1.325 (2026-11-16).
+A line needs a type, a uuid, the uuid of the line before, a time and a message. Claude Code sends thinking without a signature in any case, and the API
+refuses it; thinking with one only if `message.model` is the model that it goes on with. So thinking that has no signature gets a word in its
+place, on a line that names no model: its user sees it, and no request has it. Measured with 2.1.325 (2026-11-19).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from uuid import uuid4
 
 from innervoice.canon.jsontext import dump_json
 from innervoice.canon.parts import Part, Thinking, ToolCall
-from innervoice.sources.claude_code import READER
+from innervoice.sources.claude_code import NO_SIGNATURE, READER
 from innervoice.sources.writers.writer import (
     CarriedTurn,
     NewSession,
@@ -35,7 +35,7 @@ def _write(session: NewSession) -> bytes:
     lines: list[bytes] = []
     parent: str | None = None
     for number, turn in enumerate(session.turns):
-        for piece, (unsigned, parts) in enumerate(_pieces(session, turn)):
+        for piece, (unsigned, parts) in enumerate(_pieces(turn)):
             message = _message(session, turn, number, parts)
             if unsigned:
                 message.pop("model", None)
@@ -55,12 +55,11 @@ def _write(session: NewSession) -> bytes:
     return b"".join(lines)
 
 
-def _pieces(session: NewSession, turn: CarriedTurn) -> list[tuple[bool, list[Part]]]:
-    """The lines of a turn: unsigned thinking of the model that the session goes on with is on lines of its own, which do not name the model."""
-    parts = turn.message.parts
-    if turn.author.model != session.target.model:
-        return [(False, list(parts))]
-    return [(unsigned, list(group)) for unsigned, group in groupby(parts, key=_is_unsigned)]
+def _pieces(turn: CarriedTurn) -> list[tuple[bool, list[Part]]]:
+    """The lines of a turn: thinking without a signature is on lines of its own."""
+    return [
+        (unsigned, list(group)) for unsigned, group in groupby(turn.message.parts, _is_unsigned)
+    ]
 
 
 def _is_unsigned(part: Part) -> bool:
@@ -86,8 +85,8 @@ def _message(
 
 def _block(part: Part) -> Any:
     """The block of a part; reasoning without one is shown, and never sent."""
-    if isinstance(part, Thinking) and part.origin is None:
-        return {"type": "thinking", "thinking": part.text, "signature": ""}
+    if isinstance(part, Thinking) and _is_unsigned(part):
+        return {"type": "thinking", "thinking": part.text, "signature": NO_SIGNATURE}
     return write_part(part)
 
 

@@ -105,4 +105,5 @@ WRITER = SessionWriter(
     place=_place,
     resumed=lambda session: ("resume", session.id),
     model_option="--model",
+    mixes_models=True,
 )

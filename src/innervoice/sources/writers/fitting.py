@@ -184,6 +184,9 @@ class Fitting:
         """Sealed reasoning that the target can read as it is; any other in the form that was asked for."""
         if keeps and part.complete and self._is_whole(part) and self._thoughts != "none":
             self._item = part.origin.item if part.origin else None
+            model = part.origin.model if part.origin else None
+            if not self._writer.mixes_models and model not in (None, self._target.model):
+                self._notebook.add(self._writer.unsent, self._writer.program)
             return part
         self._leave_seal(part)
         if self._thoughts == "none" or not part.text.strip():

@@ -139,6 +139,7 @@ WRITER = SessionWriter(
     place=_place,
     resumed=lambda session: ("--resume", session.id),
     model_option="--model",
+    mixes_models=True,
     files_in_results=False,
     runs_elsewhere=False,
 )

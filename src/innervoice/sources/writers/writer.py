@@ -80,7 +80,10 @@ class SessionWriter(NamedTuple):
     """The dialects in which its model gets reasoning without a seal back as reasoning."""
     unsent: str = "thinking_shown"
     """The note about reasoning that its model does not get so."""
+    mixes_models: bool = False
+    """Whether it sends sealed reasoning of other models than the one that it goes on with."""
     files_in_results: bool = True
+    """Whether its results can have files."""
     runs_elsewhere: bool = True
     """Whether it finds its sessions when `innervoice run` starts it."""
 
