@@ -161,6 +161,8 @@ def _report(
     lines.append(f"{'written' if written else 'would be written'}: {carried.path}")
     if moved and carried.usual_path:
         lines.append(f"{carried.program} looks for it at {carried.usual_path}")
+    if not Path(carried.folder).is_dir():
+        lines.append(f"{carried.folder} is not on this machine; --cwd names the project's folder")
     return [*lines, f"go on with: {carried.command}"]
 
 
