@@ -305,6 +305,41 @@ def test_gemini_cli_knows_projects_by_name(tmp_path):
     assert "/../" not in carry(codex_lines(), "gemini").path
 
 
+FOLDERS = {
+    "claude-code": "/home/me/räder",
+    "codex": "/home/me/shed",
+    "pi": "/home/u/shop",
+    "copilot-cli": "/home/u/shop",
+    "opencode": "/w",
+}
+
+
+@pytest.mark.parametrize("source", FOLDERS)
+def test_the_project_is_that_of_the_session(source):
+    assert FOLDERS[source] == carry(SOURCES[source](), "pi").folder
+
+
+def test_the_project_of_gemini_cli_is_noted_above_its_sessions(tmp_path):
+    file = tmp_path / "tmp" / "shop" / "chats" / "session-2026-11-01T10-00-5e551011.jsonl"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(MADE["gemini-cli"]())
+    assert str(tmp_path) == carry(file, "pi").folder
+
+    (tmp_path / "tmp" / "shop" / ".project_root").write_text("/home/u/shop")
+    assert "/home/u/shop" == carry(file, "pi").folder
+
+
+@pytest.mark.parametrize("to", WRITERS)
+def test_what_the_gateway_sealed_goes_along_to_the_same_agent_alone(to):
+    """It opens it where it sealed it; a provider would refuse it."""
+    envelope = b64encode(b"iv\x01" + b"sealed by the gateway").decode()
+    data = claude_lines().replace(CLAUDE_SEAL.encode(), envelope.encode())
+    carried = carry(data, to)
+
+    assert (to == "claude") == (envelope in carried.content.decode())
+    assert (to == "claude") == (carried.counts["seals_left"] == 0)
+
+
 COMMANDS = {
     ("claude-code", "claude"): "claude --resume {id} --model claude-opus-4-6",
     ("claude-code", "codex"): "codex resume {id} --model gpt-5.6",
