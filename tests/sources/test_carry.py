@@ -197,6 +197,29 @@ def test_seals_of_two_providers(to):
     assert expected[to] == carried.content.decode().count(SEAL)
 
 
+def test_ids_of_items_stay_with_codex():
+    """Its provider would look for those of another program, which it may never have stored."""
+    other = carry(MADE["opencode"](), "codex").content.decode()
+    same = carry(codex_lines(), "codex").content.decode()
+
+    assert SEAL in other
+    assert "rs_1" not in other
+    assert "msg_9" not in other
+    assert "rs_1" in same
+    assert "fc_1" in same
+
+
+@pytest.mark.parametrize("to", WRITERS)
+def test_a_failed_call_stays_one(to):
+    carried = carry(claude_lines(), to)
+    noted = "error_flag_dropped" in {note.code for note in carried.notes}
+
+    assert [False, to != "codex"] == [error for *_, error in facts_of(carried_turns(carried))["results"]]  # fmt: skip
+    assert noted == (to == "codex")
+    if to == "gemini":  # its user sees it by this
+        assert 1 == carried.content.count(b'"status":"error"')
+
+
 def planted():
     """A conversation that has everything which cannot go along everywhere."""
     sealed = iv.decode({"type": "message", "role": "assistant", "model": "claude-opus-5-5", "content": [thinks("Hm.", CLAUDE_SEAL)], "stop_reason": "end_turn"}, provider="anthropic")  # fmt: skip

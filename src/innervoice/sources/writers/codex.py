@@ -106,4 +106,5 @@ WRITER = SessionWriter(
     resumed=lambda session: ("resume", session.id),
     model_option="--model",
     mixes_models=True,
+    flags_errors=False,
 )

@@ -228,6 +228,8 @@ class Fitting:
         return part.replace(origin=None)
 
     def _result(self, part: ToolResult) -> ToolResult:
+        if part.error and not self._writer.flags_errors:
+            self._notebook.add("error_flag_dropped")
         if isinstance(part.content, str):
             return part.replace(origin=None)
         content: list[Any] = []

@@ -82,6 +82,8 @@ class SessionWriter(NamedTuple):
     """The note about reasoning that its model does not get so."""
     mixes_models: bool = False
     """Whether it sends sealed reasoning of other models than the one that it goes on with."""
+    flags_errors: bool = True
+    """Whether it marks the result of a tool that failed."""
     files_in_results: bool = True
     """Whether its results can have files."""
     runs_elsewhere: bool = True
