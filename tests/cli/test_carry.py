@@ -57,7 +57,9 @@ def test_json_has_the_same_facts(session, tmp_path):
     row = json.loads(done.stdout)
 
     assert {"questions": 2, "answers": 3, "calls": 2, "results": 2, "thoughts": 1, "seals": 0, "seals_left": 1} == row["counts"]  # fmt: skip
-    assert ["seal_left", "thinking_shown", "error_flag_dropped"] == [note["code"] for note in row["notes"]]
+    assert ["seal_left", "thinking_shown", "error_flag_dropped"] == [
+        note["code"] for note in row["notes"]
+    ]
     assert ("Codex", "openai/gpt-5.6", False) == (row["program"], row["model"], row["written"])
     assert row["id"] in row["command"]
 
