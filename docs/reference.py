@@ -58,7 +58,7 @@ GROUPS = {
     "replay": Group(
         "Replay",
         "Histories that the next model accepts.",
-        ("plan", "Plan", "Decision", "lint", "Problem", "repair", "trim"),
+        ("plan", "Plan", "Decision", "lint", "Problem", "repair", "trim", "carry", "CarriedSession"),
     ),
     "write": Group(
         "Write answers",

@@ -9,7 +9,7 @@ NAMES = {
     "DecodeError", "Event", "Failure", "Finish", "Heartbeat", "InnervoiceError", "Markup", "Media", "Message", "Note",
     "Opaque", "Origin", "Part", "PartEnd", "PartStart", "ProviderError", "Reasoning", "ReasoningReport", "Recast", "Request", "Decision", "Problem", "lint", "repair", "Plan", "plan", "trim", "RuleError", "Tool", "Wire", "assistant", "decode_request", "encode", "encode_response", "encode_stream", "written", "WrittenAnswer", "system", "tool_result", "user", "Response", "Splitter", "StreamDecoder", "StreamEncoder", "StructuredResponse",
     "Text", "TextDelta", "Thinking", "ThinkingDelta", "ToolCall", "ToolCallDelta", "ToolResult", "Usage", "UsageError",
-    "AnswerInterruptedError", "AsyncClient", "AuthenticationError", "BadRequestError", "Client", "ConnectionFailedError", "NotFoundError",
+    "CarriedSession", "carry", "AnswerInterruptedError", "AsyncClient", "AuthenticationError", "BadRequestError", "Client", "ConnectionFailedError", "NotFoundError",
     "OverloadedError", "RateLimitError", "ServerError", "TimedOutError", "TransportError",
     "ThinkingMetrics", "UsageUpdate", "__version__", "convert", "decode", "decode_stream", "file", "fold", "from_json", "restore", "split", "to_json",
 }  # fmt: skip

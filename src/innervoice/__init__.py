@@ -77,6 +77,7 @@ _HOME = {
     "decoding": ("StreamDecoder", "decode", "decode_stream"),
     "splitting": ("Splitter", "split"),
     "planning.encode": ("decode_request", "encode"),
+    "sources.writers.carrying": ("CarriedSession", "carry"),
 }
 _MODULES = {name: module for module, names in _HOME.items() for name in names}
 

@@ -223,6 +223,12 @@ from innervoice.planning.plan import (
 from innervoice.planning.trim import (
     trim as trim,
 )
+from innervoice.sources.writers.carrying import (
+    CarriedSession as CarriedSession,
+)
+from innervoice.sources.writers.carrying import (
+    carry as carry,
+)
 from innervoice.splitting import (
     Splitter as Splitter,
 )

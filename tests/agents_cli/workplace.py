@@ -56,6 +56,8 @@ class Agent(NamedTuple):
     """Before the prompt."""
     again: tuple[str, ...]
     """The same, to go on with the last conversation."""
+    named: tuple[str, ...]
+    """The same, to go on with the conversation whose id stands in place of {id}; {model} is the model."""
     shell: str
     command: str
     """The argument of the shell's tool."""
@@ -68,10 +70,11 @@ _CLAUDE = ("-p", "--dangerously-skip-permissions")
 AGENTS = {
     agent.client: agent
     for agent in (
-        Agent("claude", "@anthropic-ai/claude-code-linux-x64/claude", _CLAUDE, ("--continue", *_CLAUDE), "Bash", "command", ("Write", "file_path", "content")),
-        Agent("codex", ".bin/codex", ("exec", *_CODEX), ("exec", "resume", "--last", *_CODEX), "exec_command", "cmd"),
-        Agent("gemini", ".bin/gemini", ("--yolo", "-p"), ("--resume", "latest", "--yolo", "-p"), "run_shell_command", "command", ("write_file", "file_path", "content")),
-        Agent("pi", ".bin/pi", ("-p",), ("--continue", "-p"), "bash", "command", ("write", "path", "content")),
+        Agent("claude", "@anthropic-ai/claude-code-linux-x64/claude", _CLAUDE, ("--continue", *_CLAUDE), ("--resume", "{id}", *_CLAUDE), "Bash", "command", ("Write", "file_path", "content")),
+        Agent("codex", ".bin/codex", ("exec", *_CODEX), ("exec", "resume", "--last", *_CODEX), ("exec", "resume", "{id}", *_CODEX), "exec_command", "cmd"),
+        Agent("gemini", ".bin/gemini", ("--yolo", "-p"), ("--resume", "latest", "--yolo", "-p"), ("--resume", "{id}", "--yolo", "-p"), "run_shell_command", "command", ("write_file", "file_path", "content")),
+        Agent("pi", ".bin/pi", ("-p",), ("--continue", "-p"), ("--session", "{id}", "-p"), "bash", "command", ("write", "path", "content")),
+        Agent("opencode", "opencode-linux-x64/bin/opencode", ("run",), ("run", "--continue"), ("run", "--model", "innervoice/{model}", "--session", "{id}"), "bash", "command"),
     )
 }  # fmt: skip
 
@@ -110,18 +113,34 @@ class Workplace:
     # ---- the agent ---------------------------------------------------------------------------
 
     def run(
-        self, prompt: str, model: str, *, again: bool = False, more: tuple[str, ...] = ()
+        self,
+        prompt: str,
+        model: str,
+        *,
+        again: bool = False,
+        session: str | None = None,
+        more: tuple[str, ...] = (),
     ) -> subprocess.CompletedProcess:
-        """Runs the agent with a prompt, and with `more` arguments before it; all that it has started is gone afterwards."""
+        """Runs the agent with a prompt, and with `more` arguments before it; all that it has started is gone afterwards.
+
+        `again` goes on with the last conversation, `session` with the one of this id.
+        """
+        agent = self.agent
+        how = agent.again if again else agent.arguments
+        if session is not None:
+            how = tuple(word.format(id=session, model=model) for word in agent.named)
+        return self.start(*more, *how, prompt, model=model)
+
+    def start(self, *arguments: str, model: str) -> subprocess.CompletedProcess:
+        """Runs the agent with arguments."""
         row = clients()[self.agent.client]
         target = ClientTarget(self._server.url, "any", self.files, model)
         row.write_files(target)
         bin = INSTALLED / "node_modules" / ".bin"  # noqa: A001 - the folder's name
         variables = {"PATH": f"{bin}:{os.environ['PATH']}", "HOME": str(self.home), **QUIET}
-        how = self.agent.again if again else self.agent.arguments
         program = INSTALLED / "node_modules" / self.agent.program
         process = subprocess.Popen(
-            [program, *row.command(target), *more, *how, prompt],
+            [program, *row.command(target), *arguments],
             cwd=self.work,
             env=row.environment(target, variables),
             stdin=subprocess.DEVNULL,
@@ -139,10 +158,17 @@ class Workplace:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def does(
-        self, task: str, model: str, *, again: bool = False, more: tuple[str, ...] = ()
+        self,
+        task: str,
+        model: str,
+        *,
+        again: bool = False,
+        session: str | None = None,
+        more: tuple[str, ...] = (),
     ) -> str:
         """Lets the agent do a task of three calls; returns what it printed, once the right files are there."""
-        done = self.run(f"Task {task}: make three files.", model, again=again, more=more)
+        prompt = f"Task {task}: make three files."
+        done = self.run(prompt, model, again=again, session=session, more=more)
         said = f"{done.returncode}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}\n{self.troubles()}"
         assert done.returncode == 0, said
         found = {path.name: path.read_text().split() for path in self.work.glob(f"{task}-*")}

@@ -149,6 +149,14 @@ SENTENCES: dict[str, str] = {
     "broken_after_end": "The connection failed after the end of the answer; the token counts may be missing.",
     # lookups in the catalog
     "unknown_model": "The model is unknown; the defaults were used.",
+    # sessions that are carried to another program
+    "seal_left": "A seal that only its own provider can read stays in the source session; it is not in the new file.",
+    "thinking_shown": "The new program shows this reasoning to its user, and does not send it to its model.",
+    "thinking_as_answer": "The new program sends this reasoning to its model as if it were part of the answer, as it does with that of other models in its own sessions.",
+    "thinking_left": "Reasoning stays in the source session, as requested, or because nothing of it can be read.",
+    "turn_left": "A turn that the next request of its own program would not contain, or that this program wrote, stays in the source session.",
+    "compaction_left": "A compaction that only its own provider can read stays in the source session; the turns that it stands for go in its place.",
+    "result_left": "A tool result without its call stays in the source session.",
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
     "finish_reason_changed": "The dialect has no member for the way in which this answer ended; the nearest one was written.",

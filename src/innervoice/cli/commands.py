@@ -30,7 +30,7 @@ class LazyGroup(SuggestingGroup):
     """A group whose subcommands are modules; only the module of the one that runs is imported."""
 
     modules: ClassVar[tuple[str, ...]] = (
-        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "batch", "inspect", "lint", "repair", "view",
+        "ask", "chat", "run", "serve", "keys", "store", "demo", "emulate", "split", "bulk", "batch", "inspect", "lint", "repair", "carry", "view",
         "models", "probe", "completion",
     )  # fmt: skip
 
@@ -56,6 +56,7 @@ Examples:
   innervoice chat                                        an interactive chat; /model switches to another model
   innervoice split answer.txt                            separates the reasoning from the answer
   innervoice lint session.jsonl --for anthropic/claude-opus-5-5
+  innervoice carry session.jsonl --to codex              goes on in another agent
   innervoice view ~/.claude/projects                     sessions and logs in the browser, with all reasoning
   innervoice probe anthropic/claude-opus-5-5             measures a model, and compares it with the catalog
   innervoice emulate --port 8808                         a local server that emulates the providers

@@ -45,19 +45,10 @@ _USUAL_PORT = 8809
 def known_folders() -> list[Path]:
     """Where agents keep their sessions on this machine, and the gateway its requests; those that exist."""
     from innervoice.gateway.operations.state import LOG_FOLDER, state_folder
+    from innervoice.sources.program_folders import PROGRAM_FOLDERS, session_folder
 
-    home = Path.home()
-    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-    folders = [
-        Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
-        Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
-        home / ".gemini" / "tmp",
-        data / "opencode",
-        home / ".pi" / "agent" / "sessions",
-        Path(os.environ.get("COPILOT_HOME") or home / ".copilot") / "session-state",
-        home / ".cline" / "data" / "sessions",
-        state_folder(os.environ) / LOG_FOLDER,
-    ]
+    folders = [session_folder(kind, os.environ, Path.home()) for kind in PROGRAM_FOLDERS]
+    folders.append(state_folder(os.environ) / LOG_FOLDER)
     return [folder for folder in folders if folder.is_dir()]
 
 

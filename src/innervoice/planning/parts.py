@@ -33,7 +33,21 @@ from innervoice.wire.media import kind_of, way_of
 from innervoice.wire.shapes import is_strict
 from innervoice.wire.write import message_members
 
-__all__ = ["ContentRules", "ReasoningRules", "compacted", "is_own"]
+__all__ = [
+    "CLAUDE_REFUSES",
+    "ContentRules",
+    "ReasoningRules",
+    "compacted",
+    "is_own",
+    "labelled_text",
+]
+
+CLAUDE_REFUSES = "Claude refuses prompts that contain such text"
+
+
+def labelled_text(part: Thinking) -> Text:
+    """Reasoning of another model as a text that says what it is."""
+    return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
 
 
 class ReasoningRules:
@@ -130,12 +144,10 @@ class ReasoningRules:
         """H2: reasoning that this model cannot read."""
         if self._request.foreign == "text" and part.text.strip():
             if family_of(self._target.model) == "claude":
-                raise RuleError(
-                    "foreign_text_refused", "Claude refuses prompts that contain such text"
-                )
+                raise RuleError("foreign_text_refused", CLAUDE_REFUSES)
             why = "sent as labelled text, as asked"
             self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
-            return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
+            return labelled_text(part)
         origin = part.origin
         if origin is None or (origin.provider is None and origin.model is None):
             why = "its origin is unknown"

@@ -58,8 +58,10 @@ from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.anthropic.serve import read_message
 from innervoice.wire.json_access import as_dict, as_list, as_text
 
-__all__ = ["READER", "SESSION"]
+__all__ = ["NO_SIGNATURE", "READER", "SESSION"]
 
+NO_SIGNATURE = "not-signed"
+"""What `writers/claude_code.py` writes where thinking has no signature."""
 _SPEAKERS = ("user", "assistant")
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Lines that name a session -> the member with the name; the first kind in a file counts."""
@@ -152,6 +154,8 @@ def _same(turns: list[SessionTurn], name: str | None) -> SessionTurn | None:
 
 
 def _parts(message: dict[str, Any], role: str, block: Any) -> list[Part]:
+    if isinstance(block, dict) and block.get("signature") == NO_SIGNATURE:
+        block = {name: value for name, value in block.items() if name != "signature"}
     content = block if isinstance(block, str) else [block]
     try:
         read = read_message({"role": role, "content": content})
@@ -219,6 +223,7 @@ def _indexed(data: Data, index: SessionIndex) -> tuple[str, str | None]:
             names[kind], leaves[kind] = title, as_text(head.get("leafUuid"))
         thread = _thread_of(head, chains)
         place = _place(head) or place
+        index.folder = index.folder or as_text(head.get("cwd"))
         if kind in _SPEAKERS and isinstance(message, dict):
             if kind == "user" and not thread and not _holds_results(message):
                 index.begins_turn(start, number)

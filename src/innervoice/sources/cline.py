@@ -70,7 +70,8 @@ def _open(data: Data) -> Opened:
     users = [_message(message) for message in messages if message.get("role") == "user"]
     title = as_text(as_dict(about.get("metadata")).get("title")) or title_of(users)
     models = (as_text(as_dict(message.get("modelInfo")).get("id")) for message in messages)
-    entry = Entry(MAIN, title, at=seconds_of(messages[0].get("ts")), model=next(filter(None, models), None), project=folder_name(about.get("cwd")))  # fmt: skip
+    folder = as_text(about.get("cwd"))
+    entry = Entry(MAIN, title, at=seconds_of(messages[0].get("ts")), model=next(filter(None, models), None), project=folder_name(folder), folder=folder)  # fmt: skip
 
     def read(entry: Entry) -> Conversation:
         turns = tuple(_turns(messages))

@@ -14,7 +14,7 @@ from typing import Any
 
 from innervoice.canon.messages import Message, user
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Opaque, Part, Text, ToolCall, ToolResult
+from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
@@ -57,7 +57,7 @@ from innervoice.wire.responses import DIALECT as RESPONSES
 from innervoice.wire.responses.serve import read_messages
 from innervoice.wire.serve import setting_of
 
-__all__ = ["READER", "SESSION"]
+__all__ = ["READER", "SESSION", "SHOWN_THOUGHT"]
 
 _KINDS = {"session_meta", "turn_context", "response_item", "event_msg", "compacted"}
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
@@ -65,6 +65,8 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _UNSENT = {"ghost_snapshot"}
 """Items that Codex does not send."""
 _FAILURES = {"error", "stream_error"}
+SHOWN_THOUGHT = "agent_reasoning"
+"""The event with which the user is shown a thought; if no item has its text, it is the only place of the thought."""
 _COUNTS = {
     "input_tokens": "input_tokens",
     "output_tokens": "output_tokens",
@@ -84,9 +86,9 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 
 
 def _threads(
-    entries: list[dict[str, Any]], sealed: Mapping[int, list[Part]] = MappingProxyType({})
+    entries: list[dict[str, Any]], further: Mapping[int, list[Part]] = MappingProxyType({})
 ) -> dict[str, list[SessionTurn]]:
-    """The turns; `sealed` are compactions, by the numbers of their lines."""
+    """The turns; `further` are parts of the model that are not items, by the numbers of their lines."""
     turns: list[SessionTurn] = []
     provider = model = None
     for number, entry in enumerate(entries):
@@ -96,10 +98,12 @@ def _threads(
             provider = host.id if host else None
         elif kind == "turn_context":
             model = as_text(payload.get("model"))
-        elif number in sealed:
-            turns.append(SessionTurn(Message("assistant", ())))
+        elif number in further:
+            goes_on = turns and turns[-1].message.role == "assistant" and kind == "event_msg"
+            if not goes_on:
+                turns.append(SessionTurn(Message("assistant", ())))
             turns[-1].add(
-                number, None, [with_author(part, provider, model) for part in sealed[number]]
+                number, None, [with_author(part, provider, model) for part in further[number]]
             )
         elif kind == "response_item" and payload and as_text(payload.get("type")) not in _UNSENT:
             for message in _messages(payload):
@@ -110,6 +114,25 @@ def _threads(
                 parts = [with_author(_paired(part), provider, model) for part in message.parts]
                 turn.add(number, None, parts)
     return {"": turns} if turns else {}
+
+
+def _shown_thoughts(entries: list[dict[str, Any]]) -> dict[int, list[Part]]:
+    """The thoughts that only an event has, by the numbers of their lines."""
+    shown: dict[int, str] = {}
+    known: set[str] = set()
+    for number, entry in enumerate(entries):
+        payload = as_dict(entry.get("payload"))
+        if entry.get("type") == "event_msg" and payload.get("type") == SHOWN_THOUGHT:
+            shown[number] = as_text(payload.get("text")) or ""
+        elif entry.get("type") == "response_item" and payload.get("type") == "reasoning":
+            blocks = (*as_list(payload.get("summary")), *as_list(payload.get("content")))
+            known.update(as_text(as_dict(block).get("text")) or "" for block in blocks)
+    origin = Origin(dialect=RESPONSES.name)
+    return {
+        number: [Thinking(text, "summary", origin=origin)]
+        for number, text in shown.items()
+        if text and text not in known
+    }
 
 
 def _session_threads(entries: list[dict[str, Any]]) -> dict[str, list[SessionTurn]]:
@@ -248,6 +271,8 @@ def _indexed(data: Data, index: SessionIndex) -> dict[int, _Settings]:
             index.troubles.append(broken_line(number, line))
             continue
         settings.take(kind, payload)
+        if kind == "session_meta":
+            index.folder = index.folder or as_text(payload.get("cwd"))
         if kind != "response_item" or not payload:
             continue
         is_question = payload.get("role") == "user" and not _is_injected(
@@ -277,7 +302,7 @@ def _read(
     head = settings.lines()
     first_line = position.line - len(head)
     entries = [*head, *items]
-    turns = _threads(entries).get("", [])
+    turns = _threads(entries, _shown_thoughts(entries)).get("", [])
     counts = _counts(turns, entries)
     numbered: list[tuple[int, Turn]] = []
     models: dict[int, tuple[str | None, str | None]] = {}

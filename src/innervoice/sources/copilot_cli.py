@@ -61,11 +61,11 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 def _open(data: Data) -> Opened:
     troubles: list[Trouble] = []
     found: dict[str, Entry] = {}
-    project: str | None = None
+    folder: str | None = None
     for line in json_lines(data, troubles):
         kind, event = _event(line)
         if kind == "session.start":
-            project = folder_name(as_dict(event.get("context")).get("cwd"))
+            folder = as_text(as_dict(event.get("context")).get("cwd"))
         if kind not in _SPOKEN:
             continue
         name = _thread(event)
@@ -78,7 +78,8 @@ def _open(data: Data) -> Opened:
         found[name] = entry
     if not found:
         raise DecodeError("the session of Copilot CLI has no messages")
-    entries = [entry._replace(project=project) for entry in sorted(found.values(), key=lambda entry: entry.id != MAIN)]  # fmt: skip
+    project = folder_name(folder)
+    entries = [entry._replace(project=project, folder=folder) for entry in sorted(found.values(), key=lambda entry: entry.id != MAIN)]  # fmt: skip
 
     def read(entry: Entry) -> Conversation:
         turns = tuple(_turns(data, entry.id))

@@ -205,7 +205,8 @@ def _entry(data: Data, session: _Session) -> Entry | None:
     parent = data.path.parent.name if data.path and session.head.get("kind") == "subagent" else None
     at = seconds_of(session.head.get("startTime"))
     model = next(filter(None, models), None)
-    return Entry(name, title, parent=parent, at=at, model=model, project=_project(data.path))
+    project, folder = _project(data.path), _folder(data.path)
+    return Entry(name, title, parent=parent, at=at, model=model, project=project, folder=folder)
 
 
 def _project(path: Path | None) -> str | None:
@@ -213,6 +214,16 @@ def _project(path: Path | None) -> str | None:
     folder = path.parent if path else None
     name = folder.parent.name if folder and folder.name == "chats" else ""
     return name if name and len(name) < 64 else None
+
+
+def _folder(path: Path | None) -> str | None:
+    """The path of the project, which the program notes in the folder above `chats`."""
+    if path is None or path.parent.name != "chats":
+        return None
+    try:
+        return (path.parent.parent / ".project_root").read_text("utf-8").strip() or None
+    except (OSError, ValueError):
+        return None
 
 
 def _companions(path: Path) -> list[Path]:
@@ -320,7 +331,9 @@ def _model_turns(
     thoughts = "".join(part.text for part in content if isinstance(part, Thinking))
     called = {part.id for part in content if isinstance(part, ToolCall)}
     calls = [
-        call for call in map(as_dict, as_list(message.get("toolCalls"))) if as_text(call.get("id"))
+        {**call, "id": _wire_id(call["id"], call.get("name"))}
+        for call in map(as_dict, as_list(message.get("toolCalls")))
+        if as_text(call.get("id"))
     ]
     parts = (
         *(thought for thought in _thoughts(message, author) if thought.text not in thoughts),
@@ -345,6 +358,12 @@ def _thoughts(message: dict[str, Any], author: Author) -> Iterator[Thinking]:
         # The API sends the subject in bold before the description, and the program separates them.
         text = "\n\n".join(piece for piece in (f"**{subject}**" if subject else "", about) if piece)
         yield Thinking(text, "summary" if text else "hidden", origin=author.origin)
+
+
+def _wire_id(name: str, tool: Any) -> str:
+    """The id of a call as the API has it: the program puts the name of the tool before it (0.61.0)."""
+    prefix = f"{tool}__" if isinstance(tool, str) and tool else ""
+    return name.removeprefix(prefix) or name
 
 
 def _call(call: dict[str, Any], author: Author) -> ToolCall:
@@ -388,7 +407,16 @@ def _usage(tokens: Any) -> Usage | None:
 def _wire_parts(content: Any) -> list[Any]:
     """The parts of a content, which may be a text, a part or a list of these."""
     listed = content if isinstance(content, list) else [] if content in (None, "") else [content]
-    return [{"text": item} if isinstance(item, str) else item for item in listed]
+    return [{"text": item} if isinstance(item, str) else _with_wire_id(item) for item in listed]
+
+
+def _with_wire_id(part: Any) -> Any:
+    """A part whose call or result has the id of the API."""
+    for kind in ("functionCall", "functionResponse"):
+        inner = as_dict(as_dict(part).get(kind))
+        if name := as_text(inner.get("id")):
+            return {**part, kind: {**inner, "id": _wire_id(name, inner.get("name"))}}
+    return part
 
 
 def _user_parts(content: Any) -> tuple[Part, ...]:

@@ -74,7 +74,7 @@ def _call(run: dict[str, Any], line: int | None) -> ObservedCall:
 def _is_number(value: Any) -> bool:
     try:
         return float(value) > 0
-    except ValueError:
+    except (ValueError, OverflowError):
         return False
 
 

@@ -27,7 +27,7 @@ from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.converse import DIALECT as CONVERSE
 from innervoice.wire.dialects import reader_of
 from innervoice.wire.gemini import DIALECT as GEMINI
-from innervoice.wire.json_access import arguments_of, parsed
+from innervoice.wire.json_access import arguments_of, as_text, parsed
 from innervoice.wire.protocol import Context
 from innervoice.wire.responses import DIALECT as RESPONSES
 from innervoice.wire.serve import assistant_turn
@@ -44,6 +44,7 @@ __all__ = [
     "as_effort",
     "author_of",
     "parts_from",
+    "seals_of",
 ]
 
 
@@ -116,6 +117,27 @@ Piece: TypeAlias = (
     Thought | Said | Called | Text | Thinking | ToolCall | ToolResult | Media | Opaque
 )
 """The content of a turn, in order; parts are used as they are."""
+
+
+def seals_of(part: Part) -> Seals:
+    """The seals in the block of a part: what `parts_from` would need to make the part again."""
+    block = part.origin.block if part.origin else None
+    dialect = part.origin.dialect if part.origin else None
+    match block:
+        case {"type": "redacted_thinking", "data": str(data)}:
+            return Seals(redacted=data)
+        case {"reasoningContent": {"redactedContent": str(data)}}:
+            return Seals(redacted=data)
+        case {"reasoningContent": {"reasoningText": {"signature": str(signature)}}}:
+            return Seals(signature=signature)
+        case {"thoughtSignature": str(signature)} | {"signature": str(signature)}:
+            return Seals(signature=signature) if signature else UNSEALED
+        case {"type": str(), **rest} if dialect == RESPONSES.name:
+            return Seals(
+                encrypted=as_text(rest.get("encrypted_content")), item=as_text(rest.get("id"))
+            )
+        case _:
+            return UNSEALED
 
 
 def parts_from(author: Author, pieces: Iterable[Piece]) -> tuple[Part, ...]:

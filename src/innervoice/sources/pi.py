@@ -53,7 +53,7 @@ from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.responses import DIALECT as RESPONSES
 
-__all__ = ["READER"]
+__all__ = ["APIS", "READER"]
 
 _DIALECTS = {
     "anthropic-messages": MESSAGES.name,
@@ -61,6 +61,8 @@ _DIALECTS = {
     RESPONSES.name: RESPONSES.name,
     "google-generative-ai": GEMINI.name,
 }
+APIS = {dialect: api for api, dialect in _DIALECTS.items()}
+"""The dialect of a turn of the model -> its name in pi."""
 _REASONS = {"toolUse": "tool_calls", "aborted": None, "error": None}
 _SUMMARIES = ("compaction", "branch_summary")
 
@@ -72,13 +74,13 @@ def _recognizes(_: Data, beginning: bytes) -> bool:
 
 def _open(data: Data) -> Opened:
     troubles: list[Trouble] = []
-    title, model, at, project = "", None, None, None
+    title, model, at, folder = "", None, None, None
     count = 0
     for line in json_lines(data, troubles):
         entry, message = as_dict(line.value), as_dict(as_dict(line.value).get("message"))
         if entry.get("type") == "session":
             at = seconds_of(entry.get("timestamp"))
-            project = folder_name(entry.get("cwd"))
+            folder = as_text(entry.get("cwd"))
         if entry.get("type") == "session_info" and (name := as_text(entry.get("name"))):
             title = name
         if entry.get("type") != "message":
@@ -94,7 +96,9 @@ def _open(data: Data) -> Opened:
         conversation = Conversation(id=entry.id, title=entry.title, turns=tuple(_turns(data)))
         return with_title(conversation)
 
-    return Opened([Entry(MAIN, title, at=at, model=model, project=project)], read, troubles)
+    project = folder_name(folder)
+    main = Entry(MAIN, title, at=at, model=model, project=project, folder=folder)
+    return Opened([main], read, troubles)
 
 
 def _turns(data: Data) -> Iterator[Turn]:

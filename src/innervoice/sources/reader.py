@@ -126,7 +126,9 @@ class Entry(NamedTuple):
     at: float | None = None
     model: str | None = None
     project: str | None = None
-    """The folder that an agent worked in."""
+    """The name of the folder that an agent worked in."""
+    folder: str | None = None
+    """The path of that folder."""
     helper: str | None = None
     """What a program asked for itself with it, such as a title, in a few words; None for a conversation of the user."""
 

@@ -223,6 +223,8 @@ class SessionIndex:
         self.troubles: list[Trouble] = []
         self.positions: dict[str, ThreadPosition] = {}
         """By the ids of the entries."""
+        self.folder: str | None = None
+        """The path of the folder that the session began in."""
         self._is_large = data.size > LARGE
         self._pieces = [_Piece(0, 1)]
 
@@ -286,6 +288,7 @@ class SessionIndex:
                         line=piece.line,
                         parent=None if name == first else MAIN + tail,
                         project=project,
+                        folder=self.folder,
                     )
                 )
         return entries

@@ -117,6 +117,7 @@ def _entry(name: str, info: dict[str, Any]) -> Entry:
         at=seconds_of(as_dict(info.get("time")).get("created")),
         model=as_text(as_dict(info.get("model")).get("id")),
         project=folder_name(info.get("directory")),
+        folder=as_text(info.get("directory")),
     )
 
 

@@ -155,6 +155,7 @@ def _entries(connection: sqlite3.Connection) -> list[Entry]:
             at=seconds_of(created),
             model=as_text(_json(model).get("id")),
             project=folder_name(directory),
+            folder=_text(directory) or None,
         )
         for name, title, parent, created, model, directory in rows
         if name is not None

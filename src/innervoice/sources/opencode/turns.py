@@ -36,7 +36,7 @@ from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.media import media_of_url
 from innervoice.wire.responses import DIALECT as RESPONSES
 
-__all__ = ["StoredMessage", "turns_of"]
+__all__ = ["SEAL_NAMES", "StoredMessage", "turns_of"]
 
 _DIALECTS = {
     "anthropic": MESSAGES.name,
@@ -51,6 +51,16 @@ _DIALECTS = {
     "copilot": "",  # a member of its own, in chat
 }
 """The names under which the AI SDK keeps what a provider needs back, and the API of each (ai-sdk 6, 2026-11-16)."""
+SEAL_NAMES = {
+    "anthropic": "anthropic",
+    "vertex": "vertexAnthropic",
+    "openai": "openai",
+    "azure": "azure",
+    "xai": "xai",
+    "gemini": "google",
+    "bedrock": "bedrock",
+}
+"""The name under which it keeps what a host of the catalog needs back."""
 _SUMMARIZED = frozenset({RESPONSES.name})
 """APIs whose readable reasoning is a summary."""
 _OWN = frozenset({"step-start", "step-finish", "snapshot", "patch", "retry", "agent"})
