@@ -19,6 +19,10 @@ def item(number, size=100, tenant="t"):
     return StoredItem(f"{number:032x}", tenant, "turn", b"d" * size, time.time())
 
 
+def open_files():
+    return [file.resolve() for file in OPEN_FILES.iterdir()]
+
+
 async def found(store, numbers, tenant="t"):
     items = await store.get(tenant, [b"k%d" % number for number in numbers])
     return {one.key: one.data for one in items}
@@ -131,7 +135,7 @@ def test_a_store_that_is_closed_with_puts_waiting_writes_them_and_leaves_no_file
         await store.close()
         await put
         await asyncio.sleep(0.05)
-        return [file.resolve() for file in OPEN_FILES.iterdir()]
+        return open_files()
 
     assert [] == [file for file in asyncio.run(run()) if file.is_relative_to(tmp_path)]
 
