@@ -13,9 +13,9 @@ from innervoice.sources.stored import History, history_from
 __all__ = ["FORMATS", "history_of", "open_file"]
 
 FORMATS = """\
-Reads session files of Claude Code, Codex, Gemini CLI and opencode; innervoice's own files; message lists of OpenAI, Anthropic, Gemini and
-LangChain; request bodies; response bodies and captured streams; batch files; HAR recordings; logs of the gateway and of litellm;
-OpenTelemetry traces; logs of inspect. The format is detected.
+Reads session files of Claude Code, Codex, Gemini CLI, opencode, pi, Copilot CLI and Cline; innervoice's own files; message lists of OpenAI,
+Anthropic, Gemini and LangChain; request bodies; response bodies and captured streams; batch files; HAR recordings; logs of the gateway and of
+litellm; exports of Langfuse and LangSmith; OpenTelemetry traces; logs of inspect. The format is detected.
 """
 _OWN = frozenset({"stored", "claude-code", "codex"})
 """The kinds of sources that a repair writes in their own format."""
