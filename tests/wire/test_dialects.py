@@ -38,7 +38,10 @@ OTHER_MEANINGS = {
     "sources/langchain/__init__.py": {"gemini"},
     # types of messages, and the AI SDK's names of providers
     "sources/gemini_cli.py": {"gemini"},
-    "sources/opencode/turns.py": {"anthropic"},
+    "sources/opencode/turns.py": {"anthropic", "gemini"},
+    "sources/writers/writer.py": {"gemini"},
+    # the command that starts Gemini CLI
+    "sources/writers/gemini_cli.py": {"gemini"},
     # inline formats, called after the model family that writes them
     "inline/formats.py": {"cohere", "mistral"},
 }

@@ -437,11 +437,11 @@ def _find_rendered(sample: list[dict[str, Any]]) -> Layout | None:
 
 def _find_traces(sample: list[dict[str, Any]]) -> Layout | None:
     names = _columns(sample)
-    asked = next((name for name in TRACE_INPUTS if name in names), None)
-    said = next((name for name in TRACE_OUTPUTS if name in names), None)
-    if not asked or not said or not _mostly(_values(sample, said), is_trace_output):
+    prompt = next((name for name in TRACE_INPUTS if name in names), None)
+    answer = next((name for name in TRACE_OUTPUTS if name in names), None)
+    if not prompt or not answer or not _mostly(_values(sample, answer), is_trace_output):
         return None
-    return Layout(kind="traces", columns=(said,), prompt=asked)
+    return Layout(kind="traces", columns=(answer,), prompt=prompt)
 
 
 def _find_messages(sample: list[dict[str, Any]]) -> Layout | None:
@@ -498,22 +498,22 @@ def _find_text(sample: list[dict[str, Any]]) -> Layout | None:
         if not _is_context(name) and _mostly(_values(sample, name), _is_text)
     ]
     shares = {name: _share(_texts_in(sample, name), is_tagged) for name in texts}
-    named = [name for name in dict.fromkeys(_in_order(sample, _TEXTS)) if name in texts]
-    tagged = [name for name in (*named, *texts) if shares[name] > 0]
+    named_columns = [name for name in dict.fromkeys(_in_order(sample, _TEXTS)) if name in texts]
+    tagged = [name for name in (*named_columns, *texts) if shares[name] > 0]
     if tagged:
         # Of columns with tags in most texts, the name decides; a few tags do not win against many.
         most = max(shares.values())
         first = next(name for name in tagged if 2 * shares[name] >= most)
-    elif named and not _has_bytes(sample, named[0]):
-        first = named[0]
-    elif len(texts) == 1 and not named and not _has_bytes(sample, None):
+    elif named_columns and not _has_bytes(sample, named_columns[0]):
+        first = named_columns[0]
+    elif len(texts) == 1 and not named_columns and not _has_bytes(sample, None):
         first = texts[0]
     else:
         return None
     match = _NUMBERED.fullmatch(first)
     kin = [
         name
-        for name in named
+        for name in named_columns
         if match and (other := _NUMBERED.fullmatch(name)) and other[1] == match[1]
     ]
     return Layout(kind="text", columns=tuple(kin or [first]))

@@ -157,14 +157,14 @@ def _without_head(run: str) -> str:
 
 def kinds_of(parts: Iterable[Part]) -> tuple[bool, bool]:
     """Whether there is reasoning separate from the text, and whether there is text that is not blank."""
-    apart = said = False
+    apart = has_said = False
     for part in parts:
         # For a struct, comparing the type itself is three times as fast as isinstance.
         if type(part) is Thinking:
             apart = apart or not is_inline(part)
         elif type(part) is Text:
-            said = said or bool(part.text and not part.text.isspace())
-    return apart, said
+            has_said = has_said or bool(part.text and not part.text.isspace())
+    return apart, has_said
 
 
 # White space next to reasoning that was cut out of a text, in an answer that is written as it arrives (rule S7).

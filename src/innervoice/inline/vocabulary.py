@@ -87,20 +87,20 @@ class Vocabulary:
         window, size = _WINDOW, len(text)
         while True:
             limit = min(position + window, size)
-            found = self.angled.search(text, position, limit + _MOST_OF_A_MARKER)
-            if found is not None and found.start() >= limit:
-                found = None
-            edge = limit if found is None else found.start()
+            marker = self.angled.search(text, position, limit + _MOST_OF_A_MARKER)
+            if marker is not None and marker.start() >= limit:
+                marker = None
+            edge = limit if marker is None else marker.start()
             for beginning, pattern in self.others:
                 start = text.find(beginning, position, edge + len(beginning) - 1)
                 while start >= 0:
                     match = pattern.match(text, start)
                     if match is not None:
-                        found, edge = match, start
+                        marker, edge = match, start
                         break
                     start = text.find(beginning, start + 1, edge + len(beginning) - 1)
-            if found is not None or limit == size:
-                return found
+            if marker is not None or limit == size:
+                return marker
             position, window = limit, window * 2
 
     def writes(self, name: str, row: Format | None) -> bool:
@@ -121,7 +121,7 @@ def vocabulary(
     """
     chosen = [_row(name) for name in rows]
     names = tuple(dict.fromkeys([*tags, *(name for row in chosen for name in row.tags)]))
-    patterns = [found for row in chosen for found in _markers(row)]
+    patterns = [pattern for row in chosen for pattern in _markers(row)]
     patterns += [(marker(stop), Token("stop")) for stop in stops]
     tokens = {f"m{number}": token for number, (_, token) in enumerate(patterns)}
     full = {f"m{number}": pattern.full for number, (pattern, _) in enumerate(patterns)}
@@ -143,19 +143,19 @@ def vocabulary(
     )
 
 
-def _beginning_with(named: dict[str, str], beginning: str) -> dict[str, str]:
+def _beginning_with(patterns: dict[str, str], beginning: str) -> dict[str, str]:
     return {
         name: pattern
-        for name, pattern in named.items()
+        for name, pattern in patterns.items()
         if pattern.removeprefix("(?i:").startswith(beginning)
     }
 
 
-def _others(named: dict[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
+def _others(patterns: dict[str, str]) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The markers that do not begin with "<", by what they begin with; those that may begin at one place are together."""
-    angled = _beginning_with(named, "<")
+    angled = _beginning_with(patterns, "<")
     groups: dict[str, list[str]] = {}
-    for name, pattern in named.items():
+    for name, pattern in patterns.items():
         if name in angled:
             continue
         literal = _LITERAL.match(pattern)
@@ -181,7 +181,7 @@ def _common(one: str, other: str) -> str:
     return one[:size]
 
 
-def _either(named: dict[str, str]) -> str:
+def _either(patterns: dict[str, str]) -> str:
     """One expression for all of these, each in a group of its name.
 
     The first characters, which are literal in every marker, come before their markers: only then does the search skip to the next
@@ -189,7 +189,7 @@ def _either(named: dict[str, str]) -> str:
     """
     groups: dict[str, dict[str, str]] = {}
     tags = {}
-    for name, pattern in named.items():
+    for name, pattern in patterns.items():
         if pattern.startswith("(?i:<"):
             # The first character of a tag is inside a group for the letter case, which "<" does not have.
             tags[name] = f"(?P<{name}>(?i:{pattern.removeprefix('(?i:<')})"
@@ -211,10 +211,10 @@ _DEPTH = 2
 """How many characters after the first one are looked at together; markers have three or more."""
 
 
-def _rests(named: dict[str, str], depth: int) -> list[str]:
+def _rests(patterns: dict[str, str], depth: int) -> list[str]:
     """The alternatives for what follows a character, by their own first characters."""
     groups: dict[str, dict[str, str]] = {}
-    for name, pattern in named.items():
+    for name, pattern in patterns.items():
         first, rest = _first(pattern)
         groups.setdefault(first, {})[name] = rest
     pieces: list[str] = []

@@ -43,10 +43,10 @@ class Received(NamedTuple):
 
 
 def fit_received(
-    asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
+    request: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
 ) -> Received:
     """The request without members that only another dialect, or another host, understands."""
-    fitter = _ReceivedFitter(asked, extra, target, notebook)
+    fitter = _ReceivedFitter(request, extra, target, notebook)
     return fitter.at_home() if extra.dialect == target.dialect else Received(fitter.abroad())
 
 
@@ -64,9 +64,9 @@ def takes_free_form(target: Target) -> bool:
 
 class _ReceivedFitter:
     def __init__(
-        self, asked: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
+        self, request: Request, extra: ReceivedMembers, target: Target, notebook: Notebook
     ) -> None:
-        self._asked = asked
+        self._asked = request
         self._extra = extra
         self._target = target
         self._dialect = dialect_named(target.dialect)
@@ -111,15 +111,15 @@ class _ReceivedFitter:
         """Whether the host refuses members that it does not have."""
         return is_strict(self._target) and (not self._is_maker or bool(self._dialect.extensions))
 
-    def _counted(self, asked: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
+    def _counted(self, request: Request, extra: dict[str, Any]) -> tuple[Request, dict[str, Any]]:
         """The request for a model without the switch, such as an older Claude without adaptive thinking: with a setting for the amount."""
         here, there = self._extra.elsewhere.get("reasoning", (None, None))
-        if there is None or asked.reasoning != here:
-            return asked, extra
+        if there is None or request.reasoning != here:
+            return request, extra
         for path, fields in self._dialect.said_by.items():
             if "reasoning" in fields:
                 extra = _without_path(extra, path)
-        return asked.replace(reasoning=there), extra
+        return request.replace(reasoning=there), extra
 
     def _without_claude(self, extra: dict[str, Any]) -> dict[str, Any]:
         members = _without_path(extra, self._dialect.claude_only)

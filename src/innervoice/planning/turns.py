@@ -335,8 +335,8 @@ class _Names:
             taken = part.id in self._used or not self._dialect.call_ids.fullmatch(part.id)
         name = self._free(part.id) if taken else part.id
         self._used.add(name)
-        known, names = self._current.get(part.id, (-1, deque()))
-        self._current[part.id] = (number, names if known == number else (names := deque()))
+        latest, names = self._current.get(part.id, (-1, deque()))
+        self._current[part.id] = (number, names if latest == number else (names := deque()))
         names.append(name)
         return part if name == part.id else self._replay.with_call_id(part, name)
 
@@ -348,13 +348,15 @@ class _Names:
         name = names.popleft() if len(names) > 1 else names[0]
         return part if name == part.call_id else self._replay.with_call_id(part, name)
 
-    def _free(self, given: str) -> str:
+    def _free(self, call_id: str) -> str:
         """An id that no call has yet."""
         start = self._dialect.call_id_start
-        number = self._tried.get(given, 0)
-        while (candidate := start + _short(f"{given}#{number}" if number else given)) in self._used:
+        number = self._tried.get(call_id, 0)
+        while (
+            candidate := start + _short(f"{call_id}#{number}" if number else call_id)
+        ) in self._used:
             number += 1
-        self._tried[given] = number + 1
+        self._tried[call_id] = number + 1
         return candidate
 
 
@@ -362,10 +364,10 @@ def _is_block(part: ToolCall) -> bool:
     return part.origin is not None and part.origin.block is not None
 
 
-def _short(given: str) -> str:
+def _short(call_id: str) -> str:
     """Nine letters and digits that replace an id."""
     number = int.from_bytes(
-        blake2b(given.encode("utf-8", "surrogatepass"), digest_size=12).digest(), "big"
+        blake2b(call_id.encode("utf-8", "surrogatepass"), digest_size=12).digest(), "big"
     )
     letters = []
     for _ in range(9):

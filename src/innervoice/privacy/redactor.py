@@ -90,8 +90,8 @@ class Redactor:
 
     def address(self, url: str) -> str:
         """A URL; of one that holds its data, the type and the size."""
-        if found := _DATA_URL.match(url):
-            return f"<{found[1] or 'data'}, {size((len(url) - found.end()) * 3 // 4)}>"
+        if match := _DATA_URL.match(url):
+            return f"<{match[1] or 'data'}, {size((len(url) - match.end()) * 3 // 4)}>"
         return redacted_name(_USER.sub(r"\1", _QUERY.sub("", url)))
 
     def foreign(self, value: Any, name: str = "") -> Any:
@@ -146,9 +146,9 @@ class Redactor:
         return f"<{word}, {size(count * 3 // 4 if word == 'data' else count)}>"
 
 
-def _without_run(found: re.Match[str]) -> str:
-    is_word = len(found[0]) <= _LONGEST_WORD and not any(map(str.isdigit, found[0]))
-    return found[0] if is_word else "…"
+def _without_run(match: re.Match[str]) -> str:
+    is_word = len(match[0]) <= _LONGEST_WORD and not any(map(str.isdigit, match[0]))
+    return match[0] if is_word else "…"
 
 
 def identifier(text: str) -> str:
@@ -207,18 +207,18 @@ def _member_of(value: Any, name: str) -> Any:
 
 def _placeholders(part: Part) -> dict[str, str]:
     """Values of a part that must not be shown -> their replacements."""
-    found: dict[str, str] = {}
+    placeholders: dict[str, str] = {}
     for path, value in sealed_values(part):
         for seal in _texts(value):
             word = "id" if path == "id" else "sealed"
-            found[seal] = f"<{word}, {size(len(seal.encode('utf-8', 'surrogatepass')))}>"
+            placeholders[seal] = f"<{word}, {size(len(seal.encode('utf-8', 'surrogatepass')))}>"
     match part:
         case Media(data=str(data)) if data:
-            found[data] = f"<{part.mime or 'data'}, {size(len(data) * 3 // 4)}>"
+            placeholders[data] = f"<{part.mime or 'data'}, {size(len(data) * 3 // 4)}>"
         case ToolResult(content=tuple(content)):
             for item in content:
-                found.update(_placeholders(item))
-    return found
+                placeholders.update(_placeholders(item))
+    return placeholders
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -242,8 +242,8 @@ def _is_sealed(name: str) -> bool:
 @cache
 def _sealed_names() -> re.Pattern[str]:
     """The members that hold seals: by the words that their names have everywhere, and as the dialects say."""
-    told = {name for dialect in DIALECTS for name in dialect_named(dialect).seals} - _SHARED_NAMES
-    return re.compile("|".join([SEALS, *map(re.escape, sorted(told))]), re.IGNORECASE)
+    names = {name for dialect in DIALECTS for name in dialect_named(dialect).seals} - _SHARED_NAMES
+    return re.compile("|".join([SEALS, *map(re.escape, sorted(names))]), re.IGNORECASE)
 
 
 _SCREEN = Redactor("screen")

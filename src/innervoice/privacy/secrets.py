@@ -91,7 +91,7 @@ def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
     """The keys, tokens, passwords and seals of a text, in order and without overlaps."""
     lowered = text.lower()
     longest = max(map(len, text.split()), default=0)
-    found = [
+    secrets = [
         Secret(kind, match.start(group), match.end(group))
         for kind, pattern, group, is_secret, needles, shortest in _PATTERNS
         if longest >= shortest and (not needles or any(needle in lowered for needle in needles))
@@ -99,7 +99,7 @@ def secrets_in(text: str, *, wary: bool = False) -> list[Secret]:
         if is_secret(match) or (wary and kind == _KEY_KIND)
     ]
     apart: list[Secret] = []
-    for secret in sorted(found, key=lambda secret: secret.start):
+    for secret in sorted(secrets, key=lambda secret: secret.start):
         if apart and secret.start < apart[-1].end:
             apart[-1] = apart[-1]._replace(end=max(apart[-1].end, secret.end))
         else:
@@ -150,18 +150,18 @@ def _placeholder(length: int) -> str:
     return f"[redacted, {length} characters]"
 
 
-def _is_key(found: re.Match[str]) -> bool:
+def _is_key(match: re.Match[str]) -> bool:
     """Whether it is a key, and not the name of a variable that begins like one."""
-    return bool(found["sure"]) or any(character.isdigit() for character in found[0])
+    return bool(match["sure"]) or any(character.isdigit() for character in match[0])
 
 
-def _is_named(found: re.Match[str]) -> bool:
-    before = found.string[max(found.start() - _LONGEST_NAME, 0) : found.start()]
-    return _NAME.search(before) is not None and _is_value(found["value"])
+def _is_named(match: re.Match[str]) -> bool:
+    before = match.string[max(match.start() - _LONGEST_NAME, 0) : match.start()]
+    return _NAME.search(before) is not None and _is_value(match["value"])
 
 
-def _has_value(found: re.Match[str]) -> bool:
-    return _is_value(found["value"])
+def _has_value(match: re.Match[str]) -> bool:
+    return _is_value(match["value"])
 
 
 def _is_value(value: str) -> bool:
@@ -169,14 +169,14 @@ def _is_value(value: str) -> bool:
     return any(character.isdigit() for character in value)
 
 
-def _unless_plain(found: re.Match[str]) -> str:
+def _unless_plain(match: re.Match[str]) -> str:
     """Whether a run of characters is not a name: it is too long for a word, or too mixed for words."""
-    run = found[0]
+    run = match[0]
     return _placeholder(len(run)) if _LONG.search(run) or _is_coded(run) else run
 
 
-def _unless_words(found: re.Match[str]) -> str:
-    run = found[0]
+def _unless_words(match: re.Match[str]) -> str:
+    run = match[0]
     return _placeholder(len(run)) if _is_coded(run) else run
 
 
@@ -217,5 +217,5 @@ _PATTERNS: tuple[_Pattern, ...] = (
         ),
     ),
     _Pattern("password in a URL", _IN_URL, "value", _has_value, ("://",)),
-    _Pattern("seal", _SEAL, 0, lambda found: _is_mixed(found[0]), shortest=120),
+    _Pattern("seal", _SEAL, 0, lambda match: _is_mixed(match[0]), shortest=120),
 )

@@ -71,18 +71,18 @@ def opened_calls(calls: Iterable[ObservedCall], troubles: list[Trouble]) -> Open
     """The conversations of calls, those of a trace after each other; raises `DecodeError` without calls."""
     threads: dict[str, list[tuple[ObservedCall, list[Message]]]] = {}
     for call in sorted(calls, key=lambda call: (call.start or 0.0, call.id)):
-        asked = _messages(call.request)
-        first = next((message.text for message in asked if message.role == "user"), "")
+        messages = _messages(call.request)
+        first = next((message.text for message in messages if message.role == "user"), "")
         digest = blake2b(first.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
-        threads.setdefault(f"{call.trace}/{digest}", []).append((call, asked))
+        threads.setdefault(f"{call.trace}/{digest}", []).append((call, messages))
     if not threads:
         raise DecodeError("expected calls of models, but found none in the export")
     entries = [_entry(name, thread) for name, thread in threads.items()]
 
     def read(entry: Entry) -> Conversation:
         thread = Thread(is_stored=False)
-        for call, asked in threads[entry.id]:
-            thread.add_call(asked, _answer(call))
+        for call, messages in threads[entry.id]:
+            thread.add_call(messages, _answer(call))
         _, request = request_turns(_body(threads[entry.id][-1][0].request))
         return Conversation(id=entry.id, title=entry.title, turns=thread.turns({}), request=request)
 
@@ -90,8 +90,8 @@ def opened_calls(calls: Iterable[ObservedCall], troubles: list[Trouble]) -> Open
 
 
 def _entry(name: str, thread: list[tuple[ObservedCall, list[Message]]]) -> Entry:
-    call, asked = thread[0]
-    return Entry(name, title_of(asked) or call.name, at=call.start, model=call.model)
+    call, messages = thread[0]
+    return Entry(name, title_of(messages) or call.name, at=call.start, model=call.model)
 
 
 def _body(request: Any) -> Any:

@@ -134,8 +134,10 @@ class UserContent:
         origin = self._origin(block) if block is not None else None
         if content is None or isinstance(content, str):
             return ToolResult(name, content or "", error, origin)
-        kept = (part for part in self.parts(content) if isinstance(part, (Text, Media, Opaque)))
-        return ToolResult(name, tuple(kept), error, origin)
+        content_parts = (
+            part for part in self.parts(content) if isinstance(part, (Text, Media, Opaque))
+        )
+        return ToolResult(name, tuple(content_parts), error, origin)
 
     def _origin(self, block: Any) -> Origin:
         return Origin(dialect=self._dialect, block=block)
@@ -194,15 +196,15 @@ def claude_setting(
     models is added to `elsewhere`.
     """
     thinking, config = as_dict(body.get("thinking")), as_dict(body.get("output_config"))
-    asked = {name: thinking[name] for name in _CLAUDE if name in thinking}
+    wishes = {name: thinking[name] for name in _CLAUDE if name in thinking}
     if config.get("effort"):
-        asked["effort"] = config["effort"]
-    is_adaptive = asked.get("type") == "adaptive"
+        wishes["effort"] = config["effort"]
+    is_adaptive = wishes.get("type") == "adaptive"
     if is_adaptive:
-        del asked["type"]
-    setting = setting_of(asked)
+        del wishes["type"]
+    setting = setting_of(wishes)
     if is_adaptive and elsewhere is not None and not (setting and setting.effort):
-        meant = setting_of({**asked, "enabled": True})
+        meant = setting_of({**wishes, "enabled": True})
         elsewhere["reasoning"] = (setting, meant)
     if setting is not None:
         thinking, config = without(thinking, *_CLAUDE), without(config, "effort")
@@ -259,7 +261,7 @@ def request_of(
     body: dict[str, Any],
     dialect: str,
     messages: list[Message],
-    known: dict[str, Any],
+    options: dict[str, Any],
     read: set[str],
     *,
     spelling: Spelling | None = None,
@@ -268,11 +270,11 @@ def request_of(
     """The request; members of the body that were not read go to `extra`."""
     members = {name: item for name, item in without(body, *read).items() if item is not None}
     extra = ReceivedMembers(dialect, members, spelling, elsewhere)
-    tools = known.pop("tools", None)
+    tools = options.pop("tools", None)
     if not isinstance(tools, (list, tuple)):
         tools = ()
-    model = body.get("model") or known.pop("model", "") or "unknown"
-    known = {key: value for key, value in known.items() if value is not None}
+    model = body.get("model") or options.pop("model", "") or "unknown"
+    options = {key: value for key, value in options.items() if value is not None}
     try:
         return Request(
             str(model),
@@ -280,7 +282,7 @@ def request_of(
             dialect=dialect,
             extra=extra,
             tools=tuple(tools_from(tools)),
-            **known,
+            **options,
         )
     except (UsageError, TypeError) as error:
         raise DecodeError(f"not a valid request of the dialect {dialect}: {error}") from None
@@ -315,8 +317,8 @@ def check_message(message: dict[str, Any], start: str) -> None:
     """Raises `DecodeError` for a member of a wrong type; `start` precedes the member's name in the error."""
     _check_members(message, _OF_MESSAGE, start)
     for name in _LISTS:
-        held = message.get(name)
-        for position, block in enumerate(held if isinstance(held, list) else ()):
+        blocks = message.get(name)
+        for position, block in enumerate(blocks if isinstance(blocks, list) else ()):
             place = f"{start}{name}[{position}]"
             if isinstance(block, dict):
                 _check_members(block, _OF_BLOCK, f"{place}.")

@@ -91,15 +91,15 @@ class BackgroundRun:
 
     # ---- the way of the request ----------------------------------------------------------------
 
-    async def begin(self, done: Callable[[], Awaitable[None]]) -> None:
-        """Stores the response as unfinished, and starts the task; `done` is called at its end."""
+    async def begin(self, on_end: Callable[[], Awaitable[None]]) -> None:
+        """Stores the response as unfinished, and starts the task; `on_end` is called at its end."""
         assert self._api.unfinished is not None
         await self._beat()
         await self._state.put(self._api.unfinished(self.body, "in_progress"))
         self._state.kept = None
-        self._task = asyncio.get_running_loop().create_task(self._run(done))
+        self._task = asyncio.get_running_loop().create_task(self._run(on_end))
 
-    async def _run(self, done: Callable[[], Awaitable[None]]) -> None:
+    async def _run(self, on_end: Callable[[], Awaitable[None]]) -> None:
         beating = asyncio.get_running_loop().create_task(self._beats())
         try:
             await self._serve()
@@ -107,7 +107,7 @@ class BackgroundRun:
             self._is_served = True
             beating.cancel()
             await asyncio.shield(self._finish())
-            await asyncio.shield(done())
+            await asyncio.shield(on_end())
 
     async def _serve(self) -> None:
         report = self._request.report
@@ -196,10 +196,10 @@ class BackgroundRun:
 
     async def _beat(self) -> bool:
         """Gives a sign of life; returns whether another process wants the response cancelled."""
-        own, cancel = beat_name(self.tenant, self.id), cancel_name(self.tenant, self.id)
+        beat, cancel = beat_name(self.tenant, self.id), cancel_name(self.tenant, self.id)
         try:
             sums = await self._gateway.calls.wait(
-                lambda: self._gateway.store.count({own: 1, cancel: 0}, 3 * LIMITS.lost_seconds),
+                lambda: self._gateway.store.count({beat: 1, cancel: 0}, 3 * LIMITS.lost_seconds),
                 LIMITS.store_seconds,
             )
         except StoreError:
@@ -262,7 +262,7 @@ class BackgroundRuns:
         self,
         request: ClientRequest,
         serve: Callable[[Any], Serving],
-        done: Callable[[], Awaitable[None]],
+        on_end: Callable[[], Awaitable[None]],
     ) -> BackgroundRun:
         """Starts a response; raises if the request cannot be sent at all."""
         route = self._gateway.routes.route(request.name)
@@ -275,7 +275,7 @@ class BackgroundRuns:
 
         async def ended() -> None:
             self._runs.pop(place, None)
-            await done()
+            await on_end()
 
         await run.begin(ended)
         return run
@@ -308,8 +308,8 @@ class BackgroundRuns:
     async def _again(
         self, api: StoredAnswers, tenant: str, response: StoredResponse
     ) -> StoredResponse:
-        found = await self._gateway.responses.get(api, tenant, [response.id])
-        return found.responses.get(response.id, response)
+        stored = await self._gateway.responses.get(api, tenant, [response.id])
+        return stored.responses.get(response.id, response)
 
     async def _is_alive(self, tenant: str, name: str) -> bool:
         """Whether some process makes a response."""
@@ -350,8 +350,8 @@ class BackgroundRuns:
 
     async def forget(self, api: StoredAnswers, tenant: str, name: str) -> None:
         """Ends a response that is to be deleted, wherever it runs, and deletes its events."""
-        found = await self._gateway.responses.get(api, tenant, [name])
-        response = found.responses.get(name)
+        stored = await self._gateway.responses.get(api, tenant, [name])
+        response = stored.responses.get(name)
         if api.background is None or response is None:
             return
         if response.status in _UNFINISHED:

@@ -248,12 +248,12 @@ def _helper(record: dict[str, Any]) -> str | None:
     return row.asks_for if row else None
 
 
-def _record(data: Data, found: _Found) -> LoggedRecord:
+def _record(data: Data, entry: _Found) -> LoggedRecord:
     """A request with everything that was written about it."""
-    request = _loaded(data, found.place)
-    steps = [step for place in found.growth for step in _steps(_loaded(data, place))]
-    end = _loaded(data, found.end) if found.end else None
-    return LoggedRecord(found.id, found.place.line, found.base, request, steps, end)
+    request = _loaded(data, entry.place)
+    steps = [step for place in entry.growth for step in _steps(_loaded(data, place))]
+    end = _loaded(data, entry.end) if entry.end else None
+    return LoggedRecord(entry.id, entry.place.line, entry.base, request, steps, end)
 
 
 def _steps(record: dict[str, Any]) -> Iterator[Any]:
@@ -333,8 +333,8 @@ def conversation_of(lane: LoggedThread) -> Conversation:
     """The conversation; raises `DecodeError` for records that cannot be read."""
     by_id = {record.id: record for record in lane.records}
     path: list[LoggedRecord] = []
-    own = [one for one in lane.records if one.id not in lane.helpers] or lane.records
-    record: LoggedRecord | None = own[-1]
+    records = [one for one in lane.records if one.id not in lane.helpers] or lane.records
+    record: LoggedRecord | None = records[-1]
     while record is not None:
         path.append(record)
         record = by_id.get(record.base or "")
@@ -495,11 +495,11 @@ def answer_from(report: dict[str, Any], response: Response | None) -> Response:
     return answer.replace(**changes)
 
 
-def _notes(given: Any, known: tuple[Note, ...]) -> list[Note]:
+def _notes(rows: Any, earlier: tuple[Note, ...]) -> list[Note]:
     """The notes of a report that the answer does not have."""
-    codes = {note.code for note in known}
+    codes = {note.code for note in earlier}
     notes = []
-    for note in given if isinstance(given, list) else ():
+    for note in rows if isinstance(rows, list) else ():
         match note:
             case {"code": str(code), **rest} if code in SENTENCES and code not in codes:
                 detail, count = rest.get("detail"), rest.get("count")

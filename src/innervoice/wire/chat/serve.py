@@ -146,12 +146,16 @@ def _message(message: dict[str, Any], reader: type[ChatReader], content: UserCon
     if role not in ("system", "user"):
         rest["role"] = role
     parts = content.parts(message.get("content"))
-    said = with_role(_ROLES.get(role, "user"), parts, reader.dialect, rest)
+    message_here = with_role(_ROLES.get(role, "user"), parts, reader.dialect, rest)
     if "configuration_update" not in rest:
-        return said
+        return message_here
     effort = changed_effort(rest, dialect_named(reader.dialect))
     # Where nothing is said besides, there is no part either.
-    return said.replace(parts=parts if said.text else (), effort=effort) if effort else said
+    return (
+        message_here.replace(parts=parts if message_here.text else (), effort=effort)
+        if effort
+        else message_here
+    )
 
 
 # ---- The whole message of a completion, its end, and its errors.
@@ -221,7 +225,7 @@ def message_of(
     parts = [
         part_here
         for part in wholes(answer.parts)
-        if (part_here := _own(part, dialect, plain)) is not None
+        if (part_here := _part_of_dialect(part, dialect, plain)) is not None
     ]
     origin = answer.origin if answer.origin and answer.origin.dialect == dialect else None
     message = write_assistant(Message("assistant", tuple(parts), origin))
@@ -234,7 +238,9 @@ def message_of(
     return {**message, **{name: value for name, value in received.items() if name != "content"}}
 
 
-def _own(part: Part, dialect: str, plain: Callable[[str], dict[str, Any]]) -> Part | None:
+def _part_of_dialect(
+    part: Part, dialect: str, plain: Callable[[str], dict[str, Any]]
+) -> Part | None:
     """A part as this dialect can write it: with a block of this dialect, or without one."""
     part_here = own_part(part, dialect)
     if isinstance(part_here, Thinking) and block_of(part_here) is None:
@@ -332,8 +338,8 @@ def _budget(value: Any) -> tuple[Asked, Any]:
 def _custom(value: Any) -> tuple[Asked, Any]:
     """SGLang's own parameters, of which one is a budget."""
     members = dict(as_dict(value))
-    asked, _ = _budget(members.pop("thinking_budget", None))
-    return asked, members if asked else value
+    budget, _ = _budget(members.pop("thinking_budget", None))
+    return budget, members if budget else value
 
 
 def _template(value: Any) -> tuple[Asked, Any]:
@@ -349,8 +355,8 @@ def _template(value: Any) -> tuple[Asked, Any]:
 
 
 def _format(value: Any) -> tuple[Asked, Any]:
-    shown = _SHOWN.get(as_text(value) or "")
-    return ({"show": shown}, None) if shown else ({}, value)
+    show = _SHOWN.get(as_text(value) or "")
+    return ({"show": show}, None) if show else ({}, value)
 
 
 def _included(value: Any) -> tuple[Asked, Any]:
@@ -379,7 +385,7 @@ _READ: dict[str, Callable[[Any], tuple[Asked, Any]]] = {
 
 def chat_setting(body: dict[str, Any]) -> tuple[Spelling | None, dict[str, Any]]:
     """The reasoning setting of a body, and the other contents of its members."""
-    asked: Asked = {}
+    wishes: Asked = {}
     members: dict[str, Any] = {}
     unread: dict[str, Any] = {}
     is_off = False
@@ -394,13 +400,13 @@ def chat_setting(body: dict[str, Any]) -> tuple[Spelling | None, dict[str, Any]]
                 or part_of_setting.get("enabled") is False
                 or part_of_setting.get("effort") == "none"
             )
-            asked |= part_of_setting
+            wishes |= part_of_setting
         if rest:
             unread[name] = rest
     if is_off:
-        asked = {"enabled": False}
-    setting = setting_of(asked)
+        wishes = {"enabled": False}
+    setting = setting_of(wishes)
     if setting is None:
         return None, {name: body[name] for name in _READ if name in body}
-    is_switch = asked.get("enabled") is True and asked.keys().isdisjoint(("effort", "budget"))
+    is_switch = wishes.get("enabled") is True and wishes.keys().isdisjoint(("effort", "budget"))
     return Spelling(setting, members, is_switch), unread

@@ -95,8 +95,8 @@ def read_request(body: dict[str, Any]) -> Request:
     if setting is not None:
         options["reasoning"] = setting
         del config["thinkingConfig"]
-        if left := without(thinking, *_THINKING):
-            config["thinkingConfig"] = left
+        if rest := without(thinking, *_THINKING):
+            config["thinkingConfig"] = rest
     read = {"contents", "model", "systemInstruction"}
     read |= {"tools"} if isinstance(body.get("tools"), list) else set()
     instruction = without(as_dict(body.get("systemInstruction")), "role", "parts", "text")
@@ -139,8 +139,8 @@ def _system(value: Any) -> tuple[str | None, list[Message]]:
 def _setting(config: dict[str, Any]) -> Reasoning | None:
     """The reasoning setting; None for one that `Reasoning` cannot express, such as a budget of -1 for any number of tokens."""
     level, budget = config.get("thinkingLevel"), config.get("thinkingBudget")
-    shown = config.get("includeThoughts")
-    form = ("summary" if shown else "hidden") if isinstance(shown, bool) else None
+    includes = config.get("includeThoughts")
+    form = ("summary" if includes else "hidden") if isinstance(includes, bool) else None
     if level is not None and not isinstance(level, str):
         return None
     members = {"effort": level.lower() if level else None, "budget": budget, "show": form}
@@ -196,14 +196,14 @@ def _turn(contents: list[dict[str, Any]], calls: OpenCalls) -> Message:
 
 def _content(content: dict[str, Any], calls: OpenCalls) -> Message:
     beside = without(content, "role", "parts")
-    held = content.get("parts")
+    parts_here = content.get("parts")
     parts: list[Part] = []
-    for part in held if isinstance(held, list) else [held] if held else []:
+    for part in parts_here if isinstance(parts_here, list) else [parts_here] if parts_here else []:
         response = as_dict(as_dict(part).get("functionResponse"))
         if response:
             name = as_text(response.get("name"))
-            known = calls.take(name)
-            call_id = as_text(response.get("id")) or known or name or "unknown"
+            earlier_id = calls.take(name)
+            call_id = as_text(response.get("id")) or earlier_id or name or "unknown"
             parts.append(_result(call_id, response, part))
         else:
             parts.append(_CONTENT.part(part))
@@ -225,12 +225,12 @@ def _result(call_id: str, response: dict[str, Any], part: Any) -> ToolResult:
     if isinstance(value, dict) and len(value) == 1 and value.keys() <= WRAPPERS:
         (value,) = value.values()
     text = value if isinstance(value, str) else dump_json(value).decode()
-    files = [_CONTENT.part(held) for held in as_list(response.get("parts"))]
+    files = [_CONTENT.part(file) for file in as_list(response.get("parts"))]
     origin = Origin(dialect="gemini", block=part)
     if not files:
         return ToolResult(call_id, text, failed, origin)
-    held = (item for item in files if isinstance(item, (Text, Media, Opaque)))
-    return ToolResult(call_id, (Text(text), *held), failed, origin)
+    kinds_here = (item for item in files if isinstance(item, (Text, Media, Opaque)))
+    return ToolResult(call_id, (Text(text), *kinds_here), failed, origin)
 
 
 # ---- How an answer of Gemini's generateContent ends: its reasons, its counts, and its errors.

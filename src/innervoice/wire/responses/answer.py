@@ -328,9 +328,9 @@ class ResponsesWriter(AnswerWriter):
         return self._body(self._response)
 
     def _body(self, response: Response, status: str | None = None) -> dict[str, Any]:
-        known = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
+        identified = response.replace(id=self.head.id, model=self.head.model, usage=self.usage)
         body = response_body(
-            known,
+            identified,
             self._output,
             created=self.head.created,
             completed=self.ended_at or self.head.created,
@@ -356,10 +356,10 @@ class ResponsesWriter(AnswerWriter):
         self._sequence += 1
 
 
-def _kind_of(part: Part, own: dict[str, Any]) -> str:
+def _kind_of(part: Part, block: dict[str, Any]) -> str:
     """The type of the item for a part."""
     if isinstance(part, ToolCall):
-        custom = own.get("type") == "custom_tool_call"
+        custom = block.get("type") == "custom_tool_call"
         return "custom_tool_call" if custom else "function_call"
     return "reasoning" if isinstance(part, Thinking) else "message"
 

@@ -74,22 +74,22 @@ def echo_of(request: Mapping[str, Any]) -> dict[str, Any]:
     return echo
 
 
-def _value(given: Any, kind: type | tuple[type, ...], usual: Any) -> Any:
-    is_right = isinstance(given, kind) and (kind is bool or not isinstance(given, bool))
-    return given if is_right else usual
+def _value(value: Any, kind: type | tuple[type, ...], usual: Any) -> Any:
+    is_right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    return value if is_right else usual
 
 
-def _format(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("type") != "json_schema":
-        return given or {"type": "text"}
+def _format(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("type") != "json_schema":
+        return options or {"type": "text"}
     usual = {"name": "response", "description": None, "schema": None, "strict": False}
-    return {**usual, **{name: value for name, value in given.items() if value is not None}}
+    return {**usual, **{name: value for name, value in options.items() if value is not None}}
 
 
-def _tool(given: dict[str, Any]) -> dict[str, Any]:
-    if given.get("type") == "function":
-        return {"description": None, "parameters": None, "strict": None, **given}
-    return without(given, *_SECRET)
+def _tool(tool: dict[str, Any]) -> dict[str, Any]:
+    if tool.get("type") == "function":
+        return {"description": None, "parameters": None, "strict": None, **tool}
+    return without(tool, *_SECRET)
 
 
 def response_body(
@@ -157,10 +157,10 @@ def _failure_of(answer: Response) -> dict[str, Any]:
 
 def _counted(usage: Usage) -> dict[str, Any] | None:
     """The counts; the details are always included, as in the API."""
-    known = (usage.input_tokens, usage.output_tokens)
-    if known == (None, None):
+    counts = (usage.input_tokens, usage.output_tokens)
+    if counts == (None, None):
         return None
-    read, written = (count or 0 for count in known)
+    read, written = (count or 0 for count in counts)
     cached = usage.cached_input_tokens or 0
     return {
         "input_tokens": read,

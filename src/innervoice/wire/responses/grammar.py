@@ -100,8 +100,8 @@ class ResponsesGrammar(Grammar):
 
     def _check_response(self, response: dict[str, Any], status: str) -> None:
         self.expect_members(response, {"id": str, "model": str, "output": list}, "the response")
-        found = response.get("status")
-        self.expect(found == status, "status", f"the status is {found!r}, not {status!r}")
+        actual = response.get("status")
+        self.expect(actual == status, "status", f"the status is {actual!r}, not {status!r}")
         self._response_id = self._response_id or response.get("id")
         same = response.get("id") == self._response_id
         self.expect(same, "response_id", "the id of the response has changed")
@@ -121,11 +121,11 @@ class ResponsesGrammar(Grammar):
 
     def _of_item(self, name: str, event: dict[str, Any]) -> None:
         index = event.get("output_index")
-        found = self._items[index] if type(index) is int and index < len(self._items) else None
-        is_open = found is not None and not found.is_done
+        item_here = self._items[index] if type(index) is int and index < len(self._items) else None
+        is_open = item_here is not None and not item_here.is_done
         if self.expect(is_open, "not_open", f"{name} is for item {index}, which is not open"):
-            assert found is not None
-            found.event(name, event)
+            assert item_here is not None
+            item_here.event(name, event)
 
     # ---- the end -------------------------------------------------------------------------------
 
@@ -250,8 +250,8 @@ class ItemGrammar:
         elif stem == "output_text.annotation":
             self._expect(self._open, "not_open", "an annotation comes outside of a text")
         else:
-            known = self.type and name.startswith(self.type.removesuffix("_output"))
-            self._expect(known, "unknown_event", f"a {self.type} has no event {name!r}")
+            is_own = self.type and name.startswith(self.type.removesuffix("_output"))
+            self._expect(is_own, "unknown_event", f"a {self.type} has no event {name!r}")
 
     # ---- entries -------------------------------------------------------------------------------
 
@@ -271,8 +271,8 @@ class ItemGrammar:
             return
         text = "an entry is done before its text is"
         self._expect(self._text is None, "unstopped", text)
-        said = self._said(listed[-1])
-        self._expect(self._said(part) == said, "text", "an entry is done with another text")
+        content = self._said(listed[-1])
+        self._expect(self._said(part) == content, "text", "an entry is done with another text")
         listed[-1], self._open, self._text = part, None, ""
 
     def _entry_text(self, stem: str, moment: str, event: dict[str, Any]) -> None:
@@ -326,6 +326,6 @@ class ItemGrammar:
             same = self._text is not None or item.get(member) == self._said_call
             self._expect(same, "text", text)
         for place, entries in self._entries.items() if self.type in _SPEAKING else ():
-            found = [self._said(as_dict(entry)) for entry in as_list(item.get(place))]
-            said = [self._said(entry) for entry in entries]
-            self._expect(found == said, "text", f"an item is done with another {place}")
+            last = [self._said(as_dict(entry)) for entry in as_list(item.get(place))]
+            streamed = [self._said(entry) for entry in entries]
+            self._expect(last == streamed, "text", f"an item is done with another {place}")

@@ -98,8 +98,8 @@ class Item:
                 thought = self._thinking(reader, text, form, first=first, complete=True)
                 reader.whole(thought, Thinking("", form, complete=False, origin=thought.origin))
             else:
-                said = self._text(reader, text, first=first, complete=True)
-                reader.whole(said, Text("", complete=False, origin=said.origin))
+                part = self._text(reader, text, first=first, complete=True)
+                reader.whole(part, Text("", complete=False, origin=part.origin))
             first = False
 
     # ---- while it arrives ----------------------------------------------------------------------
@@ -109,20 +109,20 @@ class Item:
         if self._slots or self._place:
             return
         if self.type in _CALLS:
-            given = self.item.get("call_id") or self.item.get("id")
+            call_id = self.item.get("call_id") or self.item.get("id")
             more = {name: self.item[name] for name in self.item.keys() - _CALL}
             is_plain = self.type == "function_call" and not more
             block = None if is_plain else {"type": self.type, **more}
-            origin = reader.origin(block, item=self.name) if given else None
-            self._place = reader.open_call(given, self.item.get("name"), {}, origin)
+            origin = reader.origin(block, item=self.name) if call_id else None
+            self._place = reader.open_call(call_id, self.item.get("name"), {}, origin)
         else:
             self._place = reader.open(_KINDS.get(self.type, "opaque"), {}, self._begun(reader))
 
     def slot(self, reader: Reader, where: str, number: int) -> Slot:
         """The part of an entry, opened when it first appears."""
-        known = self._slots.get((where, number))
-        if known:
-            return known
+        slot = self._slots.get((where, number))
+        if slot:
+            return slot
         self.take_place(reader)
         slot, self._place = self._place or self._open(reader, where), None
         slot.form = "summary" if where == _SUMMARY else "full"
@@ -188,12 +188,12 @@ class Item:
 
     def _numbers(self) -> dict[str, list[int]]:
         """The numbers of the entries, by their place: not every server counts them from zero."""
-        found: dict[str, list[int]] = {}
+        numbers: dict[str, list[int]] = {}
         if not self._slots:
-            return found
+            return numbers
         for place, number in sorted(self._slots):
-            found.setdefault(place, []).append(number)
-        return found
+            numbers.setdefault(place, []).append(number)
+        return numbers
 
     def revise(self, reader: Reader, item: dict[str, Any]) -> None:
         """Revises an item that has ended: its seals may have been written anew."""
@@ -202,11 +202,11 @@ class Item:
             reader.replace(slot.index, self._part(reader, slot, complete=True))
 
     def _entries(self, reader: Reader) -> list[tuple[str, int, Any]]:
-        found: list[tuple[str, int, Any]] = []
+        entries: list[tuple[str, int, Any]] = []
         if member := _CALLS.get(self.type):
             return [(_CONTENT, 0, arguments_of(self.item.get(member, "")))]
         if self.type not in ("reasoning", "message"):
-            return found
+            return entries
         for where in (_SUMMARY, _CONTENT):
             value = self.item.get(where)
             if value is None:
@@ -220,10 +220,10 @@ class Item:
                     text = as_text(members.get("refusal"))
                     self.refuses = self.refuses or members.get("type") == "refusal"
                 if text is not None:
-                    found.append((where, number, text))
+                    entries.append((where, number, text))
                 elif (where, number) not in self._slots:
                     reader.odd(entry, where)
-        return found
+        return entries
 
     def _part(self, reader: Reader, slot: Slot, *, complete: bool) -> Part:
         item, text = self.item, slot.text

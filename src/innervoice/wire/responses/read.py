@@ -94,8 +94,8 @@ class ResponsesReader(Reader):
             self._refused = self._refused or kind == "response.refusal.delta"
         elif kind in _WHOLE:
             where, number, member = _WHOLE[kind]
-            if known := self._items.get(self._index(event, _TYPES.get(kind, "message"))):
-                known.fill(self, where, as_count(event.get(number)) or 0, event.get(member))
+            if record := self._items.get(self._index(event, _TYPES.get(kind, "message"))):
+                record.fill(self, where, as_count(event.get(number)) or 0, event.get(member))
         elif kind == "response.output_item.added":
             self._start(event)
         elif kind == "response.output_item.done":
@@ -155,20 +155,20 @@ class ResponsesReader(Reader):
         # The seal in `added` is not complete yet.
         begun = {key: value for key, value in item.items() if key != "encrypted_content"}
         index = self._index(event, as_text(item.get("type")) or "", begins=True)
-        if known := self._items.get(index):
-            known.describe({**known.item, **begun})
+        if record := self._items.get(index):
+            record.describe({**record.item, **begun})
         else:
-            known = self._new(index, begun)
-        known.is_sealed = "encrypted_content" in item
-        known.take_place(self)
+            record = self._new(index, begun)
+        record.is_sealed = "encrypted_content" in item
+        record.take_place(self)
 
     def _finish_item(self, event: dict[str, Any]) -> None:
         item = event.get("item")
         if isinstance(item, dict):
-            known = self._item(event, as_text(item.get("type")) or "")
-            if not known.done:
-                known.finish(self, item)
-                self._refused = self._refused or known.refuses
+            record = self._item(event, as_text(item.get("type")) or "")
+            if not record.done:
+                record.finish(self, item)
+                self._refused = self._refused or record.refuses
 
     def finish(self) -> list[Any]:
         self.events = []
@@ -207,15 +207,15 @@ class ResponsesReader(Reader):
             if not isinstance(item, dict):
                 self.odd(item, "output")
                 continue
-            known = matches.of(item) if matches else None
-            if known is None:
-                known = self._new(next(following), item)
-                known.read_whole(self)
-            elif not known.done:
-                known.finish(self, item)
-            elif known.type == item.get("type"):
-                known.revise(self, item)
-            self._refused = self._refused or known.refuses
+            record = matches.of(item) if matches else None
+            if record is None:
+                record = self._new(next(following), item)
+                record.read_whole(self)
+            elif not record.done:
+                record.finish(self, item)
+            elif record.type == item.get("type"):
+                record.revise(self, item)
+            self._refused = self._refused or record.refuses
 
     def _stop(self, response: dict[str, Any], kind: str) -> None:
         status = as_text(response.get("status")) or kind.removeprefix("response.")
@@ -261,13 +261,13 @@ class Matches:
     """The items of the stream, until the items of a terminal response claim them."""
 
     def __init__(self, items: list[Item], output: list[Any]) -> None:
-        named: dict[tuple[str, str], list[Item]] = {}
+        by_key: dict[tuple[str, str], list[Item]] = {}
         for item in items:
             for key in _keys(item.item):
-                named.setdefault(key, []).append(item)
-        self._named = named
+                by_key.setdefault(key, []).append(item)
+        self._named = by_key
         keys = (key for item in output for key in _keys(as_dict(item)))
-        reserved = {item.index for key in keys for item in named.get(key, ())}
+        reserved = {item.index for key in keys for item in by_key.get(key, ())}
         self._unnamed: dict[str, deque[Item]] = {}
         for item in items:
             if item.index not in reserved:
@@ -276,22 +276,22 @@ class Matches:
 
     def of(self, item: dict[str, Any]) -> Item | None:
         """The matching item of the stream, or None for one that is new."""
-        named = [found for key in _keys(item) for found in self._named.get(key, ())]
-        for found in named:
-            if found.index not in self._claimed:
-                self._claimed.add(found.index)
-                return found
+        matches = [candidate for key in _keys(item) for candidate in self._named.get(key, ())]
+        for candidate in matches:
+            if candidate.index not in self._claimed:
+                self._claimed.add(candidate.index)
+                return candidate
         text = text_of(item)
         # An item that occurs twice in the terminal response is one item.
-        again = (found for found in named if found.text == text)
+        again = (candidate for candidate in matches if candidate.text == text)
         return next(again, None) or self._alike(as_text(item.get("type")) or "", text)
 
     def _alike(self, kind: str, text: str) -> Item | None:
-        left, text = self._unnamed.get(kind, deque()), text.strip()
-        for item in islice(left, _COMPARED):
+        unnamed, text = self._unnamed.get(kind, deque()), text.strip()
+        for item in islice(unnamed, _COMPARED):
             came = item.text.strip()
             if text.startswith(came) or came.startswith(text):
-                left.remove(item)
+                unnamed.remove(item)
                 return item
         return None
 

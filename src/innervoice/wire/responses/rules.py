@@ -118,28 +118,31 @@ def _async(body: dict[str, Any], items: list[dict[str, Any]], target: Target) ->
 def _answered(body: dict[str, Any], items: list[dict[str, Any]]) -> Iterator[Refusal]:
     """Each call has one output, and each output its call, unless the server stores the start of the conversation, or items of it."""
     refers = any(item.get("type") == "item_reference" for item in items)
-    held = body.get("previous_response_id") or body.get("conversation") or refers
-    given = {
+    continues = body.get("previous_response_id") or body.get("conversation") or refers
+    with_output = {
         as_text(item.get("call_id")) for item in items if str(item.get("type")).endswith("_output")
     }
     called: dict[Any, str] = {}
     answered: set[Any] = set()
     for item in items:
         kind, name = str(item.get("type")), as_text(item.get("call_id"))
-        if kind in CALLS and item is not items[-1] and name not in given:
+        if kind in CALLS and item is not items[-1] and name not in with_output:
             yield refused(f"No tool output found for {CALLS[kind]} {name}.", param="input")
         if kind in CALLS:
             called[name] = kind
             answered.discard(name)
-        made = kind.removesuffix("_output")
-        if made == kind or made not in CALLS:
+        call_kind = kind.removesuffix("_output")
+        if call_kind == kind or call_kind not in CALLS:
             continue
-        if called.get(name) != made and not held:
+        if called.get(name) != call_kind and not continues:
             yield refused(
-                f"No tool call found for {CALLS[made]} output with call_id {name}.", param="input"
+                f"No tool call found for {CALLS[call_kind]} output with call_id {name}.",
+                param="input",
             )
         elif name in answered:
-            yield refused(f"Duplicate tool output found for {CALLS[made]} {name}.", param="input")
+            yield refused(
+                f"Duplicate tool output found for {CALLS[call_kind]} {name}.", param="input"
+            )
         answered.add(name)
 
 
@@ -154,8 +157,8 @@ def _effort(word: Any, target: Target) -> Iterator[Refusal]:
             f"Unsupported value: '{word}' is not supported with the '{target.model}' model. "
             f"Supported values are: {quoted(taken)}."
         )
-    own = row.says.get("effort")
-    text = own.format(model=target.model, word=word) if own is not None else usual
+    words = row.says.get("effort")
+    text = words.format(model=target.model, word=word) if words is not None else usual
     yield refused(text, code="unsupported_value", param="reasoning.effort")
 
 
@@ -244,15 +247,15 @@ def _groups(items: list[dict[str, Any]], target: Target) -> Iterator[Refusal]:
 
 def _followed(items: list[dict[str, Any]]) -> list[bool]:
     """For each item, whether an item of the model follows its reasoning; a bare `{"role", "content"}` does not count."""
-    found, follows = [], False
+    flags, follows = [], False
     for item in reversed(items):
-        found.append(follows)
+        flags.append(follows)
         kind = str(item.get("type", ""))
         if kind == "message":
             follows = item.get("role") == "assistant"
         elif kind != "reasoning":
             follows = kind != "" and not kind.endswith(("_output", "_response", "_update"))
-    return found[::-1]
+    return flags[::-1]
 
 
 def _calls(items: list[dict[str, Any]], target: Target, *, on: bool) -> Iterator[Refusal]:
@@ -394,13 +397,15 @@ BODY: Mapping[str, Any] = {
 
 def shape_problems(body: dict[str, Any], target: Target) -> Iterator[Refusal]:
     """What the API refuses about the shape of a body."""
-    known = target.host.knows if target.host else ()
+    extensions = target.host.knows if target.host else ()
     items = body.get("input")
     if isinstance(items, list) and any(
-        name in item for item in map(as_dict, items) for name in known
+        name in item for item in map(as_dict, items) for name in extensions
     ):
         body = {
             **body,
-            "input": [without(item, *known) if isinstance(item, dict) else item for item in items],
+            "input": [
+                without(item, *extensions) if isinstance(item, dict) else item for item in items
+            ],
         }
     return refusals(body, BODY, target, openai_worded)

@@ -62,35 +62,35 @@ _ASIDE = ("item_reference", _UPDATE, "additional_tools", COMPACTION_ASKED)
 def read_request(body: dict[str, Any]) -> Request:
     """Reads a body. The API stores by default."""
     read = {"model", "input", "store", "tool_choice", *_OPTIONS}
-    known = {name: body.get(name) for name in _OPTIONS}
-    known["store"] = body.get("store") is not False
+    options = {name: body.get(name) for name in _OPTIONS}
+    options["store"] = body.get("store") is not False
     if isinstance(body.get("instructions"), str):
-        known["system"] = body["instructions"]
+        options["system"] = body["instructions"]
         read.add("instructions")
     if isinstance(body.get("max_output_tokens"), int):
-        known["max_tokens"] = body["max_output_tokens"]
+        options["max_tokens"] = body["max_output_tokens"]
         read.add("max_output_tokens")
     elsewhere: dict[str, Any] = {}
-    known["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
+    options["tool_choice"] = _choice(body.get("tool_choice"), elsewhere)
     text, reasoning = as_dict(body.get("text")), as_dict(body.get("reasoning"))
     if as_dict(text.get("format")):
-        known["response_format"] = text["format"]
+        options["response_format"] = text["format"]
         text = without(text, "format")
-    asked = {"effort": as_text(reasoning.get("effort"))}
+    wishes = {"effort": as_text(reasoning.get("effort"))}
     summary = reasoning.get("summary")
     if summary in _SUMMARIES:
-        asked["show"] = "summary"
-    setting = setting_of({name: value for name, value in asked.items() if value})
+        wishes["show"] = "summary"
+    setting = setting_of({name: value for name, value in wishes.items() if value})
     if setting is not None:
-        known["reasoning"] = setting
+        options["reasoning"] = setting
         # "auto" is written for a summary; any other word is kept next to it.
         reasoning = without(reasoning, "effort", *(["summary"] if summary == "auto" else []))
     changed = {"text": text, "reasoning": reasoning}
-    read |= {name for name, left in changed.items() if not left}
-    changed = {name: left for name, left in changed.items() if left}
+    read |= {name for name, value in changed.items() if not value}
+    changed = {name: value for name, value in changed.items() if value}
     messages = read_messages(body.get("input"))
     return request_of(
-        {**body, **changed}, "openai-responses", messages, known, read, elsewhere=elsewhere
+        {**body, **changed}, "openai-responses", messages, options, read, elsewhere=elsewhere
     )
 
 
@@ -124,7 +124,7 @@ def read_messages(value: Any) -> list[Message]:
         kind, role = item.get("type") or "message", item.get("role")
         if kind == "message" and role != "assistant":
             close()
-            messages.append(_said(item))
+            messages.append(_message_of(item))
         elif kind in _RESULTS:
             close()
             more = item if item.keys() - {"type", "call_id", "output"} else None
@@ -145,7 +145,7 @@ def read_messages(value: Any) -> list[Message]:
     return messages
 
 
-def _said(item: dict[str, Any]) -> Message:
+def _message_of(item: dict[str, Any]) -> Message:
     role = item.get("role")
     rest = without(item, "role", "content")
     if role not in ("system", "user"):
@@ -227,7 +227,7 @@ def _deleted(name: str) -> dict[str, Any]:
     return {"id": name, "object": "response", "deleted": True}
 
 
-def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
+def _visible(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, Any]:
     return answer
 
 
@@ -237,8 +237,8 @@ def _shown(answer: dict[str, Any], items: list[Any], query: Query) -> dict[str, 
 def _listed(name: str, items: list[Any], query: Query) -> dict[str, Any]:
     """One page of the items of a request; raises `Refused` for an invalid query."""
     suffix = name.removeprefix("resp_")
-    named = [with_id(item, f"{suffix}_{number}") for number, item in enumerate(items)]
-    return page_of(named, query)
+    with_ids = [with_id(item, f"{suffix}_{number}") for number, item in enumerate(items)]
+    return page_of(with_ids, query)
 
 
 STORED = StoredAnswers(
@@ -267,6 +267,6 @@ STORED = StoredAnswers(
     no_item=_no_item,
     cannot_cancel="Cannot cancel a synchronous response. Only responses with background=true can be cancelled.",
     deleted=_deleted,
-    shown=_shown,
+    shown=_visible,
     listed=_listed,
 )

@@ -55,24 +55,24 @@ def without_seals(members: dict[str, Any], row: ModelRow) -> dict[str, Any]:
     wanted = as_list(members.get("include"))
     if not row.control == row.default == "none" or _ENCRYPTED not in wanted:
         return members
-    kept = [item for item in wanted if item != _ENCRYPTED]
+    includes = [item for item in wanted if item != _ENCRYPTED]
     others = {name: item for name, item in members.items() if name != "include"}
-    return {**others, "include": kept} if kept else others
+    return {**others, "include": includes} if includes else others
 
 
 def _items(message: Message, *, store: bool) -> list[dict[str, Any]]:
     if message.role != "assistant":
         return _input(message)
     items: list[dict[str, Any]] = []
-    known: set[str] = set()
+    names: set[str] = set()
     for part in wholes(message.parts):
         name = part.origin.item if part.origin else None
         block = part.value if isinstance(part, Opaque) else block_of(part)
         if isinstance(block, dict) and "type" in block:
             items.append(_returned(block, store=store))
             if name:
-                known.add(name)
-        elif name not in known or name is None:
+                names.add(name)
+        elif name not in names or name is None:
             items += _made(part)
     return items
 
@@ -151,13 +151,13 @@ def _output(part: ToolResult) -> Any:
 def _tool(tool: Tool) -> Any:
     if tool.own is not None:
         return tool.own
-    made = {
+    members = {
         "type": "function",
         "name": tool.name,
         "description": tool.description,
         "parameters": tool.parameters,
     }
-    return {key: value for key, value in {**made, **tool.members}.items() if value is not None}
+    return {key: value for key, value in {**members, **tool.members}.items() if value is not None}
 
 
 def _choice(choice: Any) -> Any:
