@@ -85,6 +85,12 @@ def test_a_default_model_from_the_environment_or_a_file(tmp_path):
 # ---- the prompt ------------------------------------------------------------------------------------
 
 
+def _own_terminal():
+    """The terminal belongs to the process, and Ctrl+C reaches it: what a shell runs in the background inherits that it does not."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Prompt:
     """`innervoice chat` on a terminal of its own; all waits are bounded."""
 
@@ -97,7 +103,7 @@ class Prompt:
             stdout=side,
             stderr=side,
             env=environment,
-            preexec_fn=os.setsid,  # noqa: PLW1509 - the terminal belongs to it
+            preexec_fn=_own_terminal,  # noqa: PLW1509 - nothing else can do both
         )
         os.close(side)
         os.set_blocking(self._main, False)

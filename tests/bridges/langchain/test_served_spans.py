@@ -64,6 +64,7 @@ def test_an_answer():
         "innervoice.reasoning.restored": 2,
         "innervoice.reasoning.omitted": 1,
         "innervoice.reasoning.rules": ("H2",),
+        "innervoice.thinking.share": 0.3097,
         "innervoice.store": "ok",
         "innervoice.notes": ("effort_clamped",),
     } == dict(span.attributes)

@@ -118,6 +118,23 @@ def test_a_click_counts_more_than_a_policy(page, server):
     assert not opened(page, 3)
 
 
+def test_a_policy_that_is_chosen_while_the_page_loads_counts(page, server):
+    """Seen failing: the page showed what it had remembered, over the choice."""
+    waiting = []
+
+    def wait(route):
+        waiting.append(route)
+
+    page.route("**/api/about?*", wait)
+    with page.expect_request("**/api/about?*"):
+        page.goto(server.url)
+    choose(page, "none")
+    waiting[0].continue_()
+    expect(page.locator(".absent").first).to_be_visible()
+    expect(page.locator("input[value=none]")).to_be_checked()
+    expect(page.locator("#n3")).to_be_hidden()
+
+
 def test_thoughts_that_are_not_shown_are_counted_and_can_be_shown(page, server):
     page.goto(server.url)
     choose(page, "none")

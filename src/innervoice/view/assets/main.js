@@ -112,7 +112,9 @@ function isAboutRuns() {
 async function start() {
   if (isAboutRuns()) return;
   about = exported ? exported.about : await ask("about");
-  usePolicy((exported ? null : remembered("policy")) ?? about.policy);
+  // What was chosen while the page was loading counts most.
+  const early = /** @type {HTMLInputElement | null} */ (byId("policy").querySelector("input:checked"));
+  usePolicy(early?.value ?? (exported ? null : remembered("policy")) ?? about.policy);
   byId("policy").addEventListener("change", ({ target }) => {
     remembered("policy", target.value);
     usePolicy(target.value);
