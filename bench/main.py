@@ -31,7 +31,7 @@ import work_names
 import work_secrets
 import work_watch
 from crew import Crew
-from peers import FLOOR, OURS, OURS_AIOHTTP, PEERS, ROOT, Environments, Peer
+from peers import FLOOR, OURS, PEERS, ROOT, VARIANTS, Environments, Peer
 
 WORKS = ("import", "codec", "inline", "client", "history", "memory")
 
@@ -47,7 +47,7 @@ class Run:
         self.results = results
         self.skipped: dict[str, str] = {}
         self.peers = [FLOOR, OURS]
-        for peer in (*self.peers, OURS_AIOHTTP, *peers):
+        for peer in (*self.peers, *VARIANTS, *peers):
             told(f"environment of {peer.title}")
             problem = self.environments.make(peer)
             if problem:
@@ -86,7 +86,7 @@ class Run:
 
     def _import(self, crew: Crew) -> None:
         self.results["import"] = work_import.measure(
-            [peer for peer in self.peers if peer != OURS_AIOHTTP],
+            [peer for peer in self.peers if peer not in VARIANTS],
             self.environments,
             crew.upstream.base,
             self.rounds,

@@ -64,6 +64,16 @@ OURS_AIOHTTP = Peer(
     OURS.first,
     folder="innervoice-aiohttp",
 )
+OURS_HTTPTOOLS = Peer(
+    "innervoice, httptools",
+    "innervoice_httptools",
+    (*_OURS, "httptools==0.9.0"),
+    "innervoice",
+    OURS.first,
+    folder="innervoice-httptools",
+)
+VARIANTS = (OURS_AIOHTTP, OURS_HTTPTOOLS)
+"""innervoice with other HTTP clients."""
 PEERS = (
     Peer(
         "openai",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from html import escape
 from typing import Any, NamedTuple
 
-from peers import FLOOR, OURS, OURS_AIOHTTP, PEERS
+from peers import FLOOR, OURS, PEERS, VARIANTS
 
 _WIDTH, _PANEL, _GAP = 960, 460, 40
 _LABEL, _ROW, _TOP = 170, 20, 44
@@ -81,8 +81,12 @@ def _bars(results: dict[str, Any], work: str) -> list[Bar]:
         if name in {peer.payload for peer in PEERS}
     ]
     for name, timings in payloads.items():
-        if name == OURS.payload and (timing := timings.get(OURS_AIOHTTP.title)):
-            bars.append(Bar("innervoice, aiohttp", timing["ratio"], ours=True, kept=True))
+        if name == OURS.payload:
+            bars += [
+                Bar(peer.title, timings[peer.title]["ratio"], ours=True, kept=True)
+                for peer in VARIANTS
+                if peer.title in timings
+            ]
     for peer in PEERS:
         timing = payloads.get(peer.payload, {}).get(peer.title)
         if timing:

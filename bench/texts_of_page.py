@@ -34,7 +34,8 @@ WORKS = {
         "64 concurrent streams",
         (
             "The same with the async clients, on 64 connections, with 260 deltas each. `innervoice, aiohttp` is"
-            " `AsyncClient(http=OverAiohttp())`, with `OverAiohttp` of `innervoice.client.over_aiohttp`."
+            " `AsyncClient(http=OverAiohttp())`, with `OverAiohttp` of `innervoice.client.over_aiohttp`; `innervoice, httptools` is"
+            " `AsyncClient()` where httptools is installed, as with `innervoice[gateway]`."
         ),
     ),
     "whole": (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import innervoice as iv
 from contenders import CROWD, QUESTION, Job, Jobs, Said
 from contenders.innervoice import MODELS, of_response
@@ -11,15 +14,18 @@ from payloads import MAKERS
 
 def jobs(base: str) -> Jobs:
     """Streams alone."""
-    return {("streams", name): _job(base, name) for name in MAKERS}
+    return streams(base, OverAiohttp)
 
 
-def _job(base: str, name: str) -> Job:
+def streams(base: str, new_http: Callable[[], Any]) -> Jobs:
+    """Concurrent streams over an HTTP client."""
+    return {("streams", name): _job(base, name, new_http()) for name in MAKERS}
+
+
+def _job(base: str, name: str, http: Any) -> Job:
     model = MODELS[name]
     provider = model.split("/", maxsplit=1)[0]
-    crowd = iv.AsyncClient(
-        base_url=f"{base}/{name}{CROWD}", keys={provider: "k"}, http=OverAiohttp()
-    )
+    crowd = iv.AsyncClient(base_url=f"{base}/{name}{CROWD}", keys={provider: "k"}, http=http)
 
     async def one_of_many() -> Said:
         async with crowd.stream(model, QUESTION) as events:
