@@ -34,20 +34,23 @@ from innervoice.wire.shapes import is_strict
 from innervoice.wire.write import message_members
 
 __all__ = [
-    "CLAUDE_REFUSES",
     "ContentRules",
     "ReasoningRules",
     "compacted",
     "is_own",
     "labelled_text",
+    "text_refusal",
 ]
-
-CLAUDE_REFUSES = "Claude refuses prompts that contain such text"
 
 
 def labelled_text(part: Thinking) -> Text:
     """Reasoning of another model as a text that says what it is."""
     return Text(f"[Reasoning of an earlier turn]\n{part.text}\n")
+
+
+def text_refusal(model: str) -> str | None:
+    """Why a model refuses prompts with such a text; None if it accepts them."""
+    return "Claude refuses prompts that contain such text" if family_of(model) == "claude" else None
 
 
 class ReasoningRules:
@@ -143,8 +146,8 @@ class ReasoningRules:
     def _abroad(self, place: Place, part: Thinking) -> Part | None:
         """H2: reasoning that this model cannot read."""
         if self._request.foreign == "text" and part.text.strip():
-            if family_of(self._target.model) == "claude":
-                raise RuleError("foreign_text_refused", CLAUDE_REFUSES)
+            if refusal := text_refusal(self._target.model):
+                raise RuleError("foreign_text_refused", refusal)
             why = "sent as labelled text, as asked"
             self._ledger.converted(place, "thinking", "H2", why, "thinking_as_text")
             return labelled_text(part)

@@ -15,13 +15,13 @@ from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
-from innervoice.catalog.lookup import dialect_at, family_of, host_of
+from innervoice.catalog.lookup import dialect_at, host_of
 from innervoice.catalog.targets import split_id
 from innervoice.errors import UsageError
 from innervoice.memory.envelopes import is_envelope
 from innervoice.planning.compactions import compaction_of, readable_compaction, summary_message
 from innervoice.planning.pairs import at_calls, late_results, pairs_of
-from innervoice.planning.parts import CLAUDE_REFUSES, labelled_text
+from innervoice.planning.parts import labelled_text, text_refusal
 from innervoice.planning.turns import UNANSWERED, with_taken_ids
 from innervoice.sources.conversation import UNSENT, Conversation, Turn
 from innervoice.sources.injected import is_injected
@@ -51,8 +51,8 @@ class Fitting:
         self._left = 0
         self._item: str | None = None
         """The last item of reasoning that goes along."""
-        if thoughts == "text" and family_of(target.model) == "claude":
-            raise UsageError(f"reasoning as text to {target.model}: {CLAUDE_REFUSES}")
+        if thoughts == "text" and (refusal := text_refusal(target.model)):
+            raise UsageError(f"reasoning as text to {target.model}: {refusal}")
 
     @property
     def notes(self) -> tuple[Note, ...]:
