@@ -33,6 +33,7 @@ from sources.made_sessions import (
     otlp_newer,
     sample,
 )
+from sources.samples import SAMPLES
 
 READERS = {
     "pi": pi.READER,
@@ -207,16 +208,40 @@ def changed(value, path, other):
     return copy
 
 
+def records_of(kind):
+    content = MADE[kind]()
+    is_in_lines = kind in ("gemini-cli", "pi", "copilot-cli", "langsmith")
+    return [json.loads(one) for one in (content.splitlines() if is_in_lines else [content])]
+
+
+@pytest.mark.parametrize("number", [10**400, -(10**400), 1e300, -1], ids=["huge", "-huge", "large", "-1"])  # fmt: skip
+@pytest.mark.parametrize("kind", MADE)
+def test_numbers_of_any_size_in_every_place(kind, number):
+    """JSON has integers that no float holds. Seen failing: five readers raised `OverflowError` for a huge cost or duration."""
+    records = records_of(kind)
+    for index, record in enumerate(records):
+        for path in places(record):
+            others = [*records]
+            others[index] = changed(record, path, number)
+            read_all("\n".join(map(json.dumps, others)).encode())
+
+
+@pytest.mark.parametrize("kind", ["har", "litellm", "batch", "stored"])
+def test_huge_numbers_in_every_place_of_samples(kind):
+    for content in SAMPLES[kind].values():
+        try:
+            record = json.loads(content)
+        except ValueError:
+            continue  # several lines, with the same members
+        for path in places(record):
+            read_all(json.dumps(changed(record, path, 10**400)).encode())
+
+
 @pytest.mark.parametrize("kind", MADE)
 @settings(deadline=None, max_examples=60)
 @given(data=st.data())
 def test_any_value_in_place_of_another_is_read_or_refused(kind, data):
-    content = MADE[kind]()
-    records = (
-        [json.loads(line) for line in content.splitlines()]
-        if kind in ("gemini-cli", "pi", "copilot-cli", "langsmith")
-        else [json.loads(content)]
-    )
+    records = records_of(kind)
     number = data.draw(st.integers(0, len(records) - 1))
     path = data.draw(st.sampled_from(list(places(records[number]))))
     records[number] = changed(records[number], path, data.draw(JSON))

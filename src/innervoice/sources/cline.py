@@ -40,7 +40,7 @@ from innervoice.sources.reader import (
 from innervoice.sources.stored import load_whole
 from innervoice.sources.transcripts import MAIN, with_author
 from innervoice.wire.anthropic.serve import read_message
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text
 
 __all__ = ["READER"]
 
@@ -166,13 +166,12 @@ def _answer(stored: dict[str, Any], message: Message, at: float | None, took: fl
         reason="tool_calls" if has_calls else "stop",
         usage=_usage(counts),
     )
-    cost = counts.get("cost")
     return Turn(
         message=answer.message,
         answer=answer,
         at=at,
         seconds=round(took, 3) if took is not None else None,
-        cost=float(cost) if isinstance(cost, (int, float)) and cost else None,
+        cost=as_number(counts.get("cost")) or None,
     )
 
 

@@ -40,7 +40,7 @@ from innervoice.sources.reader import (
 )
 from innervoice.sources.transcripts import MAIN
 from innervoice.wire.anthropic import DIALECT as MESSAGES
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text
 from innervoice.wire.responses import DIALECT as RESPONSES
 
 __all__ = ["READER"]
@@ -119,8 +119,8 @@ def _turns(data: Data, thread: str) -> Iterator[Turn]:
                 yield Turn(message=Message("system", (Text(text),)), at=at, line=line.number)
             case "assistant.message":
                 answer = _answer(event, usage)
-                took = usage.get("duration")
-                seconds = took / 1000 if isinstance(took, (int, float)) and took > 0 else None
+                took = as_number(usage.get("duration")) or 0
+                seconds = took / 1000 if took > 0 else None
                 yield Turn(message=answer.message, answer=answer, at=at, seconds=seconds, line=line.number)  # fmt: skip
                 usage = {}
             case "tool.execution_complete":

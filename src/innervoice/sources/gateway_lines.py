@@ -9,6 +9,7 @@ from innervoice.errors import DecodeError
 from innervoice.sources.conversation import Conversation, Mark, Turn
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.sources.request_log.read import answer_from, thinking_seconds
+from innervoice.wire.json_access import as_number
 
 __all__ = ["READER"]
 
@@ -64,20 +65,18 @@ def _entry(report: dict[str, Any], start: int, end: int, line: int) -> Entry:
     model = "/".join(str(report[name]) for name in ("provider", "model") if report.get(name))
     model = model or str(report.get("asked") or "")
     title = f"{report.get('dialect') or 'a client'} -> {model or 'no model'}, {status}"
-    when = float(at) if isinstance(at, (int, float)) else None
-    return Entry(report["id"], title, start, end, line, at=when, model=model or None)
+    return Entry(report["id"], title, start, end, line, at=as_number(at), model=model or None)
 
 
 def _conversation(entry: Entry, report: dict[str, Any], line: int) -> Conversation:
     answer = answer_from(report, None)
     seconds = report["seconds"].get("total") if isinstance(report["seconds"], dict) else None
-    total = float(seconds) if isinstance(seconds, (int, float)) else None
     marks: tuple[Mark, ...] = ("api_error",) if answer.error else ()
     turn = Turn(
         message=answer.message,
         answer=answer,
         at=entry.at,
-        seconds=total,
+        seconds=as_number(seconds),
         thinking_seconds=thinking_seconds(report),
         line=line,
         marks=marks,

@@ -31,7 +31,7 @@ from innervoice.sources.conversation import (
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble, first_dicts
 from innervoice.sources.stored import is_history, load_whole, request_turns
 from innervoice.wire.dialects import DIALECTS, dialect_named
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text
 
 __all__ = ["READER"]
 
@@ -145,8 +145,8 @@ def _exchange(number: int, entry: dict[str, Any]) -> _Exchange | None:
     answer = _answer(got, provider, model or as_text(body.get("model")))
     if answer is None and not _is_model_path(path):
         return None
-    start, took = seconds_of(entry.get("startedDateTime")), entry.get("time")
-    seconds = took / 1000 if isinstance(took, (int, float)) and took > 0 else None
+    start, took = seconds_of(entry.get("startedDateTime")), as_number(entry.get("time")) or 0
+    seconds = took / 1000 if took > 0 else None
     turns, request = request_turns(body)
     if request and model and not body.get("model"):
         request = request.replace(model=model)

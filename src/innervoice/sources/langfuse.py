@@ -13,7 +13,7 @@ from innervoice.canon.usage import Usage
 from innervoice.sources.conversation import seconds_of
 from innervoice.sources.observed_calls import ObservedCall, opened_calls, records_of
 from innervoice.sources.reader import Data, Opened, Reader, Trouble, first_values
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text, parsed
 
 __all__ = ["READER"]
 
@@ -69,8 +69,9 @@ def _calls(observed: list[Any], line: int | None) -> Iterator[ObservedCall]:
             start=seconds_of(record.get("startTime")),
             end=seconds_of(record.get("endTime")),
             usage=_usage(record),
-            cost=_number(record.get("calculatedTotalCost"))
-            or _number(as_dict(_value(record.get("costDetails"))).get("total")),
+            cost=as_number(record.get("calculatedTotalCost"))
+            or as_number(as_dict(_value(record.get("costDetails"))).get("total"))
+            or None,
             error=as_text(record.get("statusMessage")) if level == "ERROR" else None,
             line=line,
         )
@@ -100,10 +101,6 @@ def _usage(record: dict[str, Any]) -> Usage | None:
         cached_input_tokens=cached,
         raw=counts,
     )
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) and value else None  # fmt: skip
 
 
 READER = Reader(

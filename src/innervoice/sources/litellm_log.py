@@ -27,7 +27,7 @@ from innervoice.sources.reader import (
     json_lines,
 )
 from innervoice.sources.stored import load_whole, request_turns
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text, parsed
 
 __all__ = ["READER", "is_record"]
 
@@ -106,13 +106,10 @@ def _conversation(entry: Entry, record: dict[str, Any]) -> Conversation:
     took = round(end - start, 3) if start is not None and end is not None and end >= start else None
     line = entry.line if entry.end is not None else None
     turns = [turn.replace(at=start, line=line) for turn in turns]
-    cost = next((record[name] for name in ("response_cost", "spend") if _is_number(record.get(name))), None)  # fmt: skip
+    costs = (as_number(record.get(name)) for name in ("response_cost", "spend"))
+    cost = next((cost for cost in costs if cost is not None), None)
     turns.append(answer_turn(_answer(record), at=end, seconds=took, line=line, cost=cost))
     return with_title(Conversation(id=entry.id, turns=tuple(turns), request=request))
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _request_body(record: dict[str, Any]) -> Any:

@@ -50,7 +50,7 @@ from innervoice.sources.transcripts import MAIN
 from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
 from innervoice.wire.gemini import DIALECT as GEMINI
-from innervoice.wire.json_access import as_count, as_dict, as_list, as_text, parsed
+from innervoice.wire.json_access import as_count, as_dict, as_list, as_number, as_text, parsed
 from innervoice.wire.responses import DIALECT as RESPONSES
 
 __all__ = ["APIS", "READER"]
@@ -177,7 +177,7 @@ def _answer(message: dict[str, Any], at: float | None, marks: tuple[Mark, ...]) 
         message=answer.message,
         answer=answer,
         at=at,
-        cost=float(cost) if isinstance(cost, (int, float)) and cost else None,
+        cost=as_number(cost) or None,
         marks=("api_error", *marks) if is_shown else marks,
     )
 

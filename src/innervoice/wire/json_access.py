@@ -6,7 +6,16 @@ from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
 
-__all__ = ["arguments_of", "as_count", "as_dict", "as_list", "as_text", "members_of", "parsed"]
+__all__ = [
+    "arguments_of",
+    "as_count",
+    "as_dict",
+    "as_list",
+    "as_number",
+    "as_text",
+    "members_of",
+    "parsed",
+]
 
 
 def as_dict(value: Any) -> dict[str, Any]:
@@ -31,6 +40,13 @@ def as_count(value: Any) -> int | None:
     if value is None or isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value < 2**53 else None
+
+
+def as_number(value: Any) -> float | None:
+    """A number that a float holds, such as seconds or dollars, or None for anything else; JSON has integers of any size."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if -(2**53) < value < 2**53 else None
 
 
 def arguments_of(value: Any) -> str:

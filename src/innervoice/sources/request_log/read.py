@@ -25,6 +25,7 @@ from innervoice.sources.housekeeping import helper_of
 from innervoice.sources.reader import Data, Entry, Opened, Reader, Trouble
 from innervoice.sources.request_log.records import with_fillers
 from innervoice.sources.request_log.write import FORMAT, parts_so_far
+from innervoice.wire.json_access import as_number
 
 __all__ = [
     "READER",
@@ -142,7 +143,7 @@ class _Scan:
         return _Found(
             name,
             place,
-            float(at) if isinstance(at, (int, float)) else None,
+            as_number(at),
             str(record.get("asked") or ""),
             "" if base else first_words(record.get("new")),
             base,
@@ -421,7 +422,7 @@ def _is_same_request(one: LoggedRecord, other: LoggedRecord) -> bool:
 
 def _new_turns(record: LoggedRecord) -> list[Turn]:
     new = record.request.get("new")
-    at = _number(record.request.get("at"))
+    at = as_number(record.request.get("at"))
     turns = []
     for item in new if isinstance(new, list) else ():
         message = value_from(with_fillers(item))
@@ -448,10 +449,10 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
         raise DecodeError(f"line {record.line}: expected an answer in `response`")
     response = answer_from(report, response)
     seconds = report.get("seconds")
-    total = _number(seconds.get("total")) if isinstance(seconds, dict) else None
+    total = as_number(seconds.get("total")) if isinstance(seconds, dict) else None
     is_error = not response.parts and response.error is not None
     marks: tuple[Mark, ...] = ("api_error",) if is_error else ()
-    at = _number(record.end.get("at"))
+    at = as_number(record.end.get("at"))
     return Turn(
         message=response.message,
         answer=response,
@@ -466,7 +467,7 @@ def _answer_turn(record: LoggedRecord) -> Turn | None:
 def thinking_seconds(report: dict[str, Any]) -> float | None:
     """How long an answer thought, by the gateway's report."""
     thinking = report.get("thinking")
-    return _number(thinking.get("thinking_seconds")) if isinstance(thinking, dict) else None
+    return as_number(thinking.get("thinking_seconds")) if isinstance(thinking, dict) else None
 
 
 def answer_from(report: dict[str, Any], response: Response | None) -> Response:
@@ -525,7 +526,3 @@ def _settings(path: list[LoggedRecord]) -> Request | None:
         return Request(model if isinstance(model, str) else "", (), **fields)
     except (InnervoiceError, TypeError, ValueError) as error:
         raise DecodeError(f"expected the settings of a request: {error}") from None
-
-
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, (int, float)) else None
