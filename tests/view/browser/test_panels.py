@@ -73,11 +73,13 @@ def test_a_hit_opens_its_fold_and_is_marked(page, server):
     expect(page.locator("#n3 > .text")).to_be_visible()
     expect(page.locator("#n3 > .text")).to_be_in_viewport()
     marked = "[...CSS.highlights.get('hit')].map(range => range.toString())"
+    page.wait_for_function("CSS.highlights.get('hit')?.size")
     assert set(page.evaluate(marked)) == {"changed"}
     expect(page).to_have_url(re.compile("q=changed"))
     hits.nth(1).click()
     expect(page.locator("h1")).to_have_text("The same question to GPT")
     expect(page.locator("#n3 > .text")).to_be_visible()
+    page.wait_for_function("CSS.highlights.get('hit')?.size")
     assert set(page.evaluate(marked)) == {"changed"}
     page.keyboard.press("Escape")
     expect(page.locator("#side")).to_be_hidden()

@@ -233,6 +233,7 @@ def test_an_export_opens_from_disk_without_a_network(context, page, viewer, tmp_
     expect(taken.get_by_role("button", name="Plan")).to_be_hidden()
     taken.locator("#search").fill("two files")
     taken.locator(".hit").click()
+    taken.wait_for_function("CSS.highlights.get('hit')?.size")  # marked once the row is there
     assert taken.evaluate("[...CSS.highlights.get('hit')].map(String)") == ["Two files"]
     assert taken.troubles == []
     offline.close()

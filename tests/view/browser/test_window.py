@@ -80,7 +80,7 @@ def test_a_hit(page, server):
     opened(page, server, "&q=build")
     page.locator(".hit").click()
     check(page, n)
-    assert page.evaluate("CSS.highlights.get('hit').size") > 0
+    page.wait_for_function("CSS.highlights.get('hit')?.size")
     expect(page.locator("#found-words")).to_have_text("1 places")
 
 
