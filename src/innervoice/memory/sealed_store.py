@@ -72,7 +72,7 @@ class SealedStore:
         created: float,
         id: str,  # noqa: A002 - the item's
     ) -> asyncio.Future[None] | None:
-        """Stores data in this step of the event loop, if the store can do that without delaying others; None if only `put` can."""
+        """Stores data from the event loop, if the store can do that without delaying others; None if only `put` can."""
         if self._put_soon is None or len(data) > _LARGE:
             return None
         sealed = self._sealing.seal(_packed(data), tenant, kind, id)

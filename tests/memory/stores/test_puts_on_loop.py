@@ -47,6 +47,30 @@ def test_what_waits_is_written_in_one_transaction(tmp_path, monkeypatch):
     assert 20 == len(there)
 
 
+def test_what_comes_right_after_a_transaction_waits_for_others(tmp_path, monkeypatch):
+    """Seen failing: each step of the loop wrote a transaction of its own, which costs as much for one item as for ten."""
+    groups = []
+    written = sqlite_puts.PutsOnLoop._store
+    monkeypatch.setattr(sqlite_puts, "_GATHER_SECONDS", 0.5)
+    monkeypatch.setattr(sqlite_puts.PutsOnLoop, "_store", lambda self, connection, waiting: (groups.append(len(waiting)), written(self, connection, waiting)))  # fmt: skip
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await store.put_soon(item(0), [b"k0"])  # comes alone, and waits for nobody
+        futures = []
+        for number in range(1, 6):
+            futures.append(store.put_soon(item(number), [b"k%d" % number]))
+            await asyncio.sleep(0)
+        await asyncio.gather(*futures)
+        there = await found(store, range(6))
+        await store.close()
+        return there
+
+    there = asyncio.run(run())
+    assert [1, 5] == groups
+    assert 6 == len(there)
+
+
 def test_it_is_in_the_file_before_the_put_returns(tmp_path):
     async def run():
         store = SqliteStore(tmp_path / "s.db")

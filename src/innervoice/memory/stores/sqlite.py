@@ -65,7 +65,7 @@ class SqliteStore:
         return connection
 
     def put_soon(self, item: StoredItem, keys: Sequence[bytes]) -> asyncio.Future[None] | None:
-        """Stores an item with all others of this step of the event loop; None if only `put` can do it without delaying others."""
+        """Stores an item with all others that come within a few milliseconds; None if only `put` can do it without delaying others."""
         return self._puts.put(item, keys)
 
     async def put(self, item: StoredItem, keys: Sequence[bytes]) -> None:
