@@ -20,6 +20,8 @@ _TURNS = 120
 """More turns than a history needs."""
 _CROWD = 16
 _STREAMS = 32
+_MOST_CROWDS = 4
+"""Streams take as long as the upstream does, half a second."""
 _SAMPLE = 0.3
 """Seconds of processor time that a sample should take: the system counts in hundredths."""
 _MOST = 6000
@@ -205,7 +207,9 @@ class Bench:
         """How many requests make a sample; asking for some warms up."""
         if job.is_stream:
             self._sample(title, job, body, 8)
-            return _STREAMS
+            taken, _ = self._sample(title, job, body, _STREAMS)
+            crowds = round(_SAMPLE / max(taken, 1e-6) / EVENTS / _STREAMS)
+            return _STREAMS * max(1, min(_MOST_CROWDS, crowds))
         count = 8
         while True:
             taken, _ = self._sample(title, job, body, count)
