@@ -165,19 +165,57 @@ def test_key_is_not_shown(road):
 httptools = pytest.mark.skipif(not find_spec("httptools"), reason="httptools is not installed")
 
 
-async def all_of(http, url, body=b"{}", **timeouts):
+async def iterated(answer):
+    return b"".join([piece async for piece in answer.aiter_bytes()])
+
+
+async def poured(answer):
+    pieces = []
+
+    def sink(piece):
+        pieces.append(piece)
+        return True
+
+    assert await answer.pour(sink)
+    return b"".join(pieces)
+
+
+async def poured_in_turns(answer):
+    """A reader that is busy after every third piece; meanwhile nothing is given to it."""
+    pieces, is_busy = [], False
+
+    def sink(piece):
+        nonlocal is_busy
+        assert not is_busy
+        pieces.append(piece)
+        is_busy = len(pieces) % 3 == 0
+        return not is_busy
+
+    while not await answer.pour(sink):
+        await asyncio.sleep(0.001)
+        is_busy = False
+    return b"".join(pieces)
+
+
+each_reading = pytest.mark.parametrize("reading", [iterated, poured, poured_in_turns])
+
+
+async def all_of(http, url, body=b"{}", reading=iterated, **timeouts):
     request = http.build_request(
         "POST", url, headers={}, content=body, extensions={"timeout": timeouts}
     )
     answer = await http.send(request)
     try:
-        return answer.status_code, b"".join([piece async for piece in answer.aiter_bytes()])
+        return answer.status_code, await reading(answer)
     finally:
         await answer.aclose()
 
 
 class Raw:
-    """A server that answers each request on its connections with the next of these bytes; None closes the connection instead."""
+    """A server that answers each request on its connections with the next of these bytes; None closes the connection instead.
+
+    An answer may be several pieces, with pauses of so many seconds between them.
+    """
 
     def __init__(self, *answers) -> None:
         self.answers, self.connections, self.requests = list(answers), 0, []
@@ -198,13 +236,13 @@ class Raw:
                 length = int(head.lower().partition(b"content-length:")[2].split()[0])
                 self.requests.append(head + await reader.readexactly(length))
                 answer = self.answers.pop(0)
-                if answer is None:
-                    break
-                for piece in answer if isinstance(answer, tuple) else (answer,):
-                    writer.write(piece)
-                    await writer.drain()
-                    await asyncio.sleep(0)
-                if answer == CLOSING:
+                pieces = answer if isinstance(answer, tuple) else (answer,)
+                for piece in pieces:
+                    if isinstance(piece, bytes):
+                        writer.write(piece)
+                        await writer.drain()
+                    await asyncio.sleep(piece if isinstance(piece, float) else 0)
+                if pieces[-1] in (None, CLOSING):
                     break
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -228,12 +266,13 @@ FORMS = {
 
 
 @httptools
+@each_reading
 @pytest.mark.parametrize(("data", "body"), FORMS.values(), ids=FORMS.keys())
-def test_forms_of_answers(data, body):
+def test_forms_of_answers(data, body, reading):
     async def main():
         async with Raw(data, OK) as server, OverHttptools() as http:
-            first = await asyncio.wait_for(all_of(http, server.url), 5)
-            second = await asyncio.wait_for(all_of(http, server.url), 5)
+            first = await asyncio.wait_for(all_of(http, server.url, reading=reading), 5)
+            second = await asyncio.wait_for(all_of(http, server.url, reading=reading), 5)
             return first, second, server
 
     first, second, server = asyncio.run(main())
@@ -274,12 +313,14 @@ def test_what_is_no_answer(data):
 
 
 @httptools
-def test_limit_on_silence():
+@each_reading
+@pytest.mark.parametrize("piece", [b"", b"abc"])
+def test_limit_on_silence(reading, piece):
     async def main():
-        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n",)
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", piece)
         async with Raw(begun) as server, OverHttptools() as http:
             with pytest.raises(TimeoutError, match="no data for"):
-                await asyncio.wait_for(all_of(http, server.url, read=0.1), 5)
+                await asyncio.wait_for(all_of(http, server.url, reading=reading, read=0.1), 5)
 
     asyncio.run(main())
 
@@ -301,7 +342,81 @@ def test_limit_on_connecting(monkeypatch):
 
 
 @httptools
-def test_a_slow_reader_slows_the_server():
+@each_reading
+def test_each_piece_begins_the_limit_anew(reading):
+    async def main():
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n", *[0.2, b"a"] * 5)
+        async with Raw(begun) as server, OverHttptools() as http:
+            return await asyncio.wait_for(all_of(http, server.url, reading=reading, read=0.6), 5)
+
+    assert (200, b"aaaaa") == asyncio.run(main())
+
+
+@httptools
+@each_reading
+def test_a_connection_that_breaks_off(reading):
+    """What came before it is read first."""
+    pieces = []
+
+    async def collected(answer):
+        taken = answer._taken
+        answer._taken = lambda: pieces.append(taken()) or pieces[-1]
+        return await reading(answer)
+
+    async def main():
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n", b"abc", b"def")
+        async with Raw((*begun, None)) as server, OverHttptools() as http:
+            with pytest.raises(OSError, match="closed"):
+                await asyncio.wait_for(all_of(http, server.url, reading=collected), 5)
+
+    asyncio.run(main())
+    assert b"abcdef" == b"".join(pieces)
+
+
+@httptools
+def test_whoever_waits_hears_of_a_sink_that_fails():
+    """The step of the event loop that reads the socket has nobody else to tell."""
+    said = RuntimeError("the sink is full")
+
+    async def failing(answer):
+        def sink(piece):
+            if piece == b"b":
+                raise said
+            return True
+
+        await answer.pour(sink)
+
+    async def main():
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\n\r\n", b"a", 0.02, b"b")
+        async with Raw(begun, OK) as server, OverHttptools() as http:
+            with pytest.raises(RuntimeError) as caught:
+                await asyncio.wait_for(all_of(http, server.url, reading=failing), 5)
+            assert said is caught.value
+            return await asyncio.wait_for(all_of(http, server.url), 5)
+
+    assert (200, b"ok") == asyncio.run(main())
+
+
+@httptools
+def test_bytes_are_poured_in_the_step_in_which_they_arrive():
+    """No task is woken between the socket and the sink, but for the end."""
+    tasks = []
+
+    async def poured_by_whom(answer):
+        return await answer.pour(lambda piece: tasks.append(asyncio.current_task()) or True)
+
+    async def main():
+        begun = (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n", 0.02, b"a", 0.02, b"b")
+        async with Raw(begun) as server, OverHttptools() as http:
+            return await asyncio.wait_for(all_of(http, server.url, reading=poured_by_whom), 5)
+
+    assert (200, True) == asyncio.run(main())
+    assert [True, False] == [task is None for task in tasks]
+
+
+@httptools
+@each_reading
+def test_a_slow_reader_slows_the_server(reading):
     size, sent = 40_000_000, []
 
     async def serve(reader, writer):
@@ -321,7 +436,7 @@ def test_a_slow_reader_slows_the_server():
             answer = await http.send(request)
             await asyncio.sleep(0.2)
             before = sum(sent)
-            body = b"".join([piece async for piece in answer.stream])
+            body = await reading(answer)
             await answer.aclose()
             return before, len(body)
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-__all__ = ["AsyncClient", "AsyncEvents", "pull"]
+__all__ = ["AsyncClient", "AsyncEvents", "pour"]
 
 
 class AsyncClient:
@@ -363,8 +363,37 @@ class AsyncEvents:
                 chunk, problem = await self._next()
                 if chunk is not None and exchange.feed(chunk):
                     return
+        await self._end(problem)
+
+    async def _pour(self, noticed: Callable[[], bool]) -> None:
+        """Reads bytes, and calls `noticed` after each of them in the same step of the event loop, as long as it returns True.
+
+        Where the HTTP client cannot do that, one pull is made.
+        """
+        exchange, pour = self._exchange, getattr(self._answer, "pour", None)
+        if pour is None or not self._is_watched or not is_uncompressed(self._answer):
+            await self._pull()
+            noticed()
+            return
+        is_read = True
+
+        def sink(chunk: bytes) -> bool:
+            nonlocal is_read
+            is_read = exchange.feed(chunk)
+            return noticed() and is_read
+
+        problem: Exception | None = None
         try:
-            wait = exchange.end(problem)
+            if not await pour(sink) and is_read:
+                return
+        except self._errors as error:
+            problem = error
+        await self._end(problem)
+
+    async def _end(self, problem: Exception | None) -> None:
+        """Handles the end of an answer, or the error that interrupted it, and retries the request if necessary."""
+        try:
+            wait = self._exchange.end(problem)
         except InnervoiceError:
             await self.close()
             raise
@@ -411,6 +440,6 @@ class AsyncEvents:
         return body
 
 
-def pull(events: AsyncEvents) -> Coroutine[Any, Any, None]:
-    """Waits for the next bytes of an answer, for code that reads the exchange itself."""
-    return events._pull()
+def pour(events: AsyncEvents, noticed: Callable[[], bool]) -> Coroutine[Any, Any, None]:
+    """Reads bytes of an answer, and calls `noticed` after each of them as long as it returns True, for code that reads the exchange itself."""
+    return events._pour(noticed)

@@ -10,7 +10,7 @@ import asyncio
 import ssl
 import zlib
 from collections import deque
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import lru_cache
 from importlib import import_module
 from types import TracebackType
@@ -247,6 +247,8 @@ class _Connection(asyncio.Protocol):
                 ConnectionError(f"the server does not speak HTTP/1.1: {type(error).__name__}")
             )
             self.close()
+        if self._response is not None:
+            self._response.pass_on()
 
     def connection_lost(self, error: Exception | None) -> None:
         response = self._response
@@ -376,6 +378,7 @@ class HttpAnswer:
         self._pieces: list[bytes] = []
         self._size = 0
         self._waiter: asyncio.Future[None] | None = None
+        self._sink: Callable[[bytes], bool] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._due = 0.0
 
@@ -394,6 +397,24 @@ class HttpAnswer:
         if self._size > _ENOUGH and not self.is_paused:
             self.is_paused = True
             self._connection.pause()
+        if self._sink is None:
+            self._wake()
+
+    def pass_on(self) -> None:
+        """Gives what has arrived to the sink of `pour`, if there is one."""
+        sink, waiter = self._sink, self._waiter
+        if sink is None or waiter is None or not self._pieces:
+            return
+        if self._limit is not None:
+            self._due = self._loop.time() + self._limit
+        try:
+            if sink(self._taken()):
+                return
+        except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
+            self._waiter = None
+            if not waiter.done():
+                waiter.set_exception(error)
+        self._sink = None
         self._wake()
 
     def end(self) -> None:
@@ -432,9 +453,36 @@ class HttpAnswer:
                 raise self.failure
             if self.is_over:
                 raise StopAsyncIteration
-            self._waiter = self._loop.create_future()
-            self._start_timer()
-            await self._waiter
+            await self._more()
+        return self._taken()
+
+    async def pour(self, sink: Callable[[bytes], bool]) -> bool:
+        """Gives the bytes to `sink` in the same step of the event loop in which they arrive, which saves waking a task for each event.
+
+        Ends once `sink` returns False; returns whether the body has ended.
+        """
+        while True:
+            if self._pieces and not sink(self._taken()):
+                return False
+            if self.failure is not None:
+                raise self.failure
+            if self.is_over:
+                return True
+            self._sink = sink
+            try:
+                await self._more()
+                if self._sink is None:
+                    return False
+            finally:
+                self._sink = None
+
+    async def _more(self) -> None:
+        self._waiter = self._loop.create_future()
+        self._start_timer()
+        await self._waiter
+
+    def _taken(self) -> bytes:
+        """All that has arrived."""
         pieces, self._pieces, self._size = self._pieces, [], 0
         if self.is_paused and not self.is_over:
             self.is_paused = False

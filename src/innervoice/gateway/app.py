@@ -282,6 +282,7 @@ class Application:
                 incoming.send,
                 opened.logged,
                 admitted.credential,
+                incoming.write_now,
             )
             if not await unless_gone(serving.serve(), incoming.receive, incoming.on_gone):
                 await serving.disconnected()

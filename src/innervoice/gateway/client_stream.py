@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 
 from innervoice.frames.frame import Frame
 from innervoice.gateway.answers import ClientAnswer
-from innervoice.gateway.incoming import Receive, Send
+from innervoice.gateway.incoming import Receive, Send, WriteNow
 from innervoice.gateway.report import Report
 from innervoice.wire.dialects import dialect_named
 
@@ -74,7 +74,14 @@ async def stream_frames(
 class ClientStream:
     """Writes one answer. Its head is sent with the first piece, so that an error can still have a status of its own."""
 
-    def __init__(self, send: Send, report: Report, pings: Pings, limits: TimeLimits) -> None:
+    def __init__(
+        self,
+        send: Send,
+        report: Report,
+        pings: Pings,
+        limits: TimeLimits,
+        write_now: WriteNow | None = None,
+    ) -> None:
         self.has_begun = False
         """The head was sent, with a piece of the answer or with a keep-alive."""
         self.has_said = False
@@ -85,6 +92,7 @@ class ClientStream:
         self.expired: str | None = None
         """The limit that was exceeded, in words; its task is cancelled then."""
         self._send = send
+        self._write_now = write_now
         self._report = report
         self._pings = pings
         self._limits = limits
@@ -112,6 +120,15 @@ class ClientStream:
     def hear(self) -> None:
         """The upstream has sent something."""
         self._has_heard, self._heard = True, self._now()
+
+    def write_now(self, data: bytes) -> bool:
+        """Sends bytes of an answer that has begun, if that can be done in this step of the event loop; returns whether it was done."""
+        write = self._write_now
+        if write is None or not self.has_said or self._is_event_open or not write(data):
+            return False
+        self._has_heard = True
+        self._sent = self._heard = self._now()
+        return True
 
     async def write(self, data: bytes) -> None:
         """Sends bytes of an answer; waits while the client is slow."""

@@ -15,10 +15,12 @@ from innervoice.wire.refusals import Headers, Refusal, Refused, bounded
 
 __all__ = [
     "ON_GONE",
+    "WRITE_NOW",
     "Incoming",
     "Receive",
     "Scope",
     "Send",
+    "WriteNow",
     "check_framing",
     "check_head",
     "check_host",
@@ -28,8 +30,12 @@ __all__ = [
 ]
 
 ON_GONE = "innervoice.on_gone"
+WRITE_NOW = "innervoice.write_now"
+"""Members of a scope that our own server adds."""
 Scope: TypeAlias = dict[str, Any]
 Send: TypeAlias = Callable[[dict[str, Any]], Awaitable[None]]
+WriteNow: TypeAlias = Callable[[bytes], bool]
+"""Writes a piece of a streamed answer in this step of the event loop; returns False if the client is slow or gone."""
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 
 _ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
@@ -52,6 +58,7 @@ class Incoming:
         self.headers = {str(name, "latin-1"): str(value, "latin-1") for name, value in self._pairs}
         self.on_gone: list[Callable[[], None]] | None = scope.get(ON_GONE)
         """What our own server calls when the client disconnects; with others a task has to wait for that."""
+        self.write_now: WriteNow | None = scope.get(WRITE_NOW)
         self.receive = receive
         self.send = send
 

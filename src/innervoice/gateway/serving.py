@@ -17,7 +17,7 @@ from innervoice.canon.notes import Note, Notebook
 from innervoice.canon.parts import Thinking
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.thinking_metrics import ThinkingMetrics
-from innervoice.client.aio import AsyncEvents, pull
+from innervoice.client.aio import AsyncEvents, pour
 from innervoice.client.deadline import Deadline
 from innervoice.client.error_mapping import Backoff
 from innervoice.errors import (
@@ -38,7 +38,7 @@ from innervoice.gateway.errors import trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.forwarded import is_reasoning
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
-from innervoice.gateway.incoming import Send
+from innervoice.gateway.incoming import Send, WriteNow
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.routes import Route
@@ -81,13 +81,16 @@ class Serving:
         send: Send,
         logged: FollowedRequest | None = None,
         credential: Credential | None = None,
+        write_now: WriteNow | None = None,
     ) -> None:
         self._credential = credential
         self._gateway = gateway
         self._request = request
         self._headers_in = headers
         self._report = request.report
-        self._stream = ClientStream(send, request.report, gateway.pings, gateway.time_limits)
+        self._stream = ClientStream(
+            send, request.report, gateway.pings, gateway.time_limits, write_now
+        )
         self._exchange: GatewayExchange | None = None
         self._moved: list[Note] = []
         self._attempt: Attempt | None = None
@@ -257,16 +260,24 @@ class Serving:
     async def _pass_on(self, exchange: GatewayExchange, answer: ClientAnswer) -> None:
         """Sends what can be sent before the end; raises if the answer is cut off or takes too long."""
         stream = self._stream
+        waiting: list[bytes] = []
+        """What could not be written at once."""
+
+        def passed_on() -> bool:
+            if not (data := answer.take()):
+                stream.hear()
+            elif not stream.write_now(data):
+                waiting.append(data)
+            return not waiting
+
         try:
             async with AsyncEvents(self._gateway.client, exchange) as events:
                 # Once more: a refusal may have changed what is sent.
                 stream.headers = {**passed_back(exchange.received_headers), **self._headers()}
                 while not exchange.is_over:
-                    await pull(events)
-                    if data := answer.take():
-                        await stream.write(data)
-                    else:
-                        stream.hear()
+                    await pour(events, passed_on)
+                    if waiting:
+                        await stream.write(waiting.pop())
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if stream.expired is None or task is None:

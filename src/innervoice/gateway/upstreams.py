@@ -8,11 +8,9 @@ if the upstream has several, and the upstream's name, if it is not the provider'
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from operator import itemgetter
 from secrets import token_urlsafe
 from types import MappingProxyType
 from typing import Any, Self
@@ -308,10 +306,6 @@ def _new_call_id() -> str:
     return f"call_{token_urlsafe(16)}"
 
 
-_bytes: Callable[[tuple[bytes, float]], bytes] = itemgetter(0)
-_time: Callable[[tuple[bytes, float]], float] = itemgetter(1)
-
-
 class GatewayExchange(Exchange):
     """An exchange whose bytes can be forwarded. On the byte path they are read in batches: no one waits for the events."""
 
@@ -335,7 +329,7 @@ class GatewayExchange(Exchange):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self._unread: list[tuple[bytes, float]] = []
+        self._unread: list[bytes] = []
 
     def rewritten(self, request: Request) -> Wire:
         """The request as it is sent after a refusal, with the members that were added before."""
@@ -361,11 +355,17 @@ class GatewayExchange(Exchange):
         if self.tap is None:
             return super().feed(chunk)
         self.tap += chunk
-        self._unread.append((chunk, self.deadline.clock()))
+        now, goes_on = self.deadline.clock(), True
+        if self._unread_bytes and now - self._read_from > LIMITS.together_seconds:
+            # What comes later is read later, so that it is known when the answer began.
+            goes_on = self._read()
+        if not self._unread_bytes:
+            self._read_from = now
+        self._unread.append(chunk)
         self._unread_bytes += len(chunk)
         if self.has_output and self._unread_bytes < self.batch:
-            return True
-        return self._read()
+            return goes_on
+        return self._read() and goes_on
 
     def end(self, error: Exception | None = None) -> float | None:
         """Handles the end of an answer."""
@@ -378,16 +378,8 @@ class GatewayExchange(Exchange):
             self._read()
 
     def _read(self) -> bool:
-        """Reads together what came together; what came later is read later, so that it is known when the answer began."""
         unread, self._unread, self._unread_bytes = self._unread, [], 0
-        self._read_from = unread[0][1]
-        while unread[-1][1] - self._read_from > LIMITS.together_seconds:
-            end = bisect_right(unread, self._read_from + LIMITS.together_seconds, key=_time)
-            if not super().feed(b"".join(map(_bytes, unread[:end]))):
-                return False
-            del unread[:end]
-            self._read_from = unread[0][1]
-        return super().feed(b"".join(map(_bytes, unread)))
+        return super().feed(b"".join(unread))
 
     @property
     def _received_at(self) -> float:

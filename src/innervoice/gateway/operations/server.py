@@ -24,7 +24,7 @@ import uvicorn
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from innervoice.errors import UsageError
-from innervoice.gateway.incoming import ON_GONE
+from innervoice.gateway.incoming import ON_GONE, WRITE_NOW
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.operations.processes import (
     CUT,
@@ -265,7 +265,8 @@ class _Protocol(HttpToolsProtocol):
         self._head_timer.cancel()
         self._await_head()
         super().on_message_begin()
-        cast("dict[str, Any]", self.scope)[ON_GONE] = self._on_gone
+        scope = cast("dict[str, Any]", self.scope)
+        scope[ON_GONE], scope[WRITE_NOW] = self._on_gone, self._write_now
 
     def on_headers_complete(self) -> None:
         self._head_timer.cancel()
@@ -278,6 +279,13 @@ class _Protocol(HttpToolsProtocol):
         # Of a large body uvicorn stops reading, and would not see that the client leaves before it is asked for more.
         if not self.pipeline:
             self.flow.resume_reading()
+
+    def _write_now(self, piece: bytes) -> bool:
+        # As uvicorn writes a piece whose message has no length, without a task that waits for it.
+        if self.flow.write_paused or self.transport.is_closing():
+            return False
+        self.transport.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+        return True
 
     def _await_head(self) -> None:
         self._head_timer = self.loop.call_later(LIMITS.head_seconds, self._give_up)
