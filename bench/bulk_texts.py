@@ -10,6 +10,26 @@ from innervoice.inline.formats import Format
 MIX = {"tagged": 62, "plain": 12, "orphan": 8, "truncated": 5, "mention": 4, "multi": 4, "token": 5}
 """Kinds of rows, in percent."""
 
+CHANNELS = {
+    "harmony": (
+        "<|channel|>analysis<|message|>",
+        "<|end|><|start|>assistant<|channel|>final<|message|>",
+        "<|return|>",
+    ),
+    "kimi_k3": (
+        "<|open|>think<|sep|>",
+        "<|close|>think<|sep|><|open|>response<|sep|>",
+        "<|close|>response<|sep|>",
+    ),
+    "inkling": (
+        "<|message_model|><|content_thinking|>",
+        "<|end_message|><|message_model|><|content_text|>",
+        "<|end_message|><|content_model_end_sampling|>",
+    ),
+    "muse": ("to=self<|message|>", "<|eom|>to=user<|message|>", "<|eot|>"),
+}
+"""What markup with channels has before, between and after the reasoning and the answer."""
+_UUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 _SYLLABLES = "ka lo mi ter san ve ru pol den gi ha nor est qui bal tem fo ze li mar".split()
 _FORMULAS = (
     "x < y",
@@ -83,8 +103,12 @@ class Maker:
         """A text in one markup."""
         thought, answer = self.prose(size * 4 // 5), self.prose(size // 5)
         if row.channel:
-            return f"<|channel|>analysis<|message|>{thought}<|end|><|start|>assistant<|channel|>final<|message|>{answer}"
+            before, between, after = CHANNELS[row.name]
+            return f"{before}{thought}{between}{answer}{after}"
         opener = next(iter((*row.opens, *row.heads)), "<think>")
+        opener = (
+            opener.replace("{inside}", "user").replace("{blank}", "\n").replace("{uuid}", _UUID)
+        )
         closer = next(iter(row.closes), "</think>")
         return f"{opener}{thought}{closer}\n\n{answer}"
 

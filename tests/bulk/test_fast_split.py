@@ -100,6 +100,7 @@ USUAL = {
     "truncated": "<think>\nFirst I look at",
     "mention": "<think>a</think>Write `<think>` or\n```\n<think></think>\n```\nat the start.",
     "multi": "<think>a</think>one<think>b</think>two",
+    "channels": "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>final<|message|>b<|return|>",
     "token": "<|begin_of_thought|>a<|end_of_thought|>\n<|begin_of_solution|>b<|end_of_solution|>",
 }
 
@@ -107,7 +108,7 @@ USUAL = {
 @pytest.mark.parametrize("kind", USUAL)
 def test_usual_texts_need_no_splitter(kind):
     """Else the bars of `bench/bulk` cannot hold."""
-    markup = ("openthinker",) if kind == "token" else ()
+    markup = {"token": ("openthinker",), "channels": ("harmony",)}.get(kind, ())
 
     assert scan(USUAL[kind], vocabulary(rows=markup), None) is not None
 

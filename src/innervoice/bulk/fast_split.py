@@ -130,6 +130,10 @@ def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText
         return SplitText(text, None, status_of(finish, answered=bool(body)))
     if ends_in_token(text, words):
         return None
+    token = words.tokens.get(marker.lastgroup or "")
+    if token is not None and token.row is not None and token.row.channel:
+        first = marker.start()
+        return None if first else _Scan(text, words).columns_of_channels(marker, token.row, finish)
     return _Scan(text, words).columns(marker, finish)
 
 
@@ -139,6 +143,10 @@ def ends_in_token(text: str, words: Vocabulary) -> bool:
     half = words.half.search(tail) if "<|" in tail else None
     whole = words.search.match(tail, half.start()) if half else None
     return half is not None and (whole is None or whole.end() < len(tail))
+
+
+_CHANNELS = re.compile("T-?(?:E?A-?E*)?")
+"""The markers of a text with channels, and where it has something between them."""
 
 
 class _Scan:
@@ -152,7 +160,6 @@ class _Scan:
         "_markup",
         "_notes",
         "_read",
-        "_row",
         "_runs",
         "_start",
         "_text",
@@ -168,7 +175,6 @@ class _Scan:
         self._thoughts: list[str] = []
         self._notes: dict[str, None] = {}
         self._markup: str | None = None
-        self._row: Format | None = None
         self._is_open = False  # reasoning was never closed
         self._blank = True  # only white space in the answer so far
         self._start = 0  # where the text begins that was not added yet
@@ -186,6 +192,58 @@ class _Scan:
             marker = self._words.find(self._text, position)
         self._say(self._text[self._start :])
         return self._whole(finish)
+
+    def columns_of_channels(
+        self, marker: re.Match[str], row: Format, finish: FinishReason | None
+    ) -> SplitText | None:
+        """The columns of a text that is one channel of reasoning and one of the answer, or has only the first; None for all others."""
+        text, found, shape = self._text, [marker], self._letter(marker, row)
+        is_over = False
+        while not is_over and "?" not in shape:
+            end = found[-1].end()
+            later = self._words.find(text, end)
+            is_over = later is None
+            if (later.start() if later else len(text)) > end:
+                shape += "-"
+            if later:
+                shape += self._letter(later, row)
+                found.append(later)
+        if not _CHANNELS.fullmatch(shape):
+            return None
+        inside = marker.end()
+        if len(found) == 1:
+            self._notes["unclosed_thinking"] = None
+            self._is_open = True
+            self._add(text[inside:], row.name, "", len(text))
+            return self._whole(finish)
+        at = shape.replace("-", "").index("A")
+        self._add(text[inside : found[1].start()], row.name, "", found[at].end())
+        return self._answer_of_channel(found[at + 1 :], finish)
+
+    def _answer_of_channel(
+        self, ends: list[re.Match[str]], finish: FinishReason | None
+    ) -> SplitText | None:
+        """The same from the answer on, with what ends it at the end of the text."""
+        if not ends:
+            self._say(self._text[self._start :])
+            return self._whole(finish)
+        start = ends[0].start()
+        answer = self._text[self._start : start]
+        # JSON is left alone, and a marker in code is text.
+        if answer.lstrip(BLANKS)[:1] in ("{", "[") or self._code_end(start, ends[0].end()):
+            return None
+        self._notes["wrapper_removed"] = None
+        self._cut(answer)
+        return self._whole(finish)
+
+    def _letter(self, marker: re.Match[str], row: Format) -> str:
+        """What a marker is in a channel: T and A begin reasoning and the answer, E ends them; anything else is not read here."""
+        token = self._words.tokens.get(marker.lastgroup or "")
+        if token is None or token.row is not row or token.bare or token.head or token.grows:
+            return "?"
+        if token.role == "header":
+            return {"thinking": "T", "text": "A"}.get(token.kind(marker[0]), "?")
+        return "E" if token.role == "end" else "?"
 
     def _meet(self, marker: re.Match[str]) -> int:
         """Handles a marker in the answer; returns where to continue, `_GIVE_UP` if that is unknown."""
