@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -76,6 +77,25 @@ def test_the_number_of_processes_changes_nothing(ending, source, tmp_path):
 
     assert content(outputs[0]) == content(outputs[1])
     assert len(content(outputs[0])) > 3
+
+
+def test_a_file_of_some_size_is_work_for_several_processes(tmp_path):
+    """Seen failing: pieces were of 64 MB, so of two processes one waited for the other most of the time."""
+    line = json.dumps({"text": f"<think>{'hm ' * 60_000}</think>A"}) + "\n"
+    (tmp_path / "rows.jsonl").write_text(line * 360)
+    bulk.run(tmp_path / "rows.jsonl", tmp_path / "out", processes=2)
+
+    assert len(content(tmp_path / "out")) >= 4
+
+
+def test_a_small_file_needs_no_other_process(source, tmp_path, monkeypatch):
+    def refused(*_):
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(multiprocessing, "get_context", refused)
+    bulk.run(source, tmp_path / "out", processes=4)
+
+    assert 900 == len(rows_in(tmp_path / "out"))
 
 
 def test_all_rows_come_out_in_their_order(source, tmp_path):

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from bulk.batches import message, row, sliced
 from bulk.conversations import conversations
 from innervoice.bulk.filtering import Divider, parse_filter
-from innervoice.bulk.history_rules import (
+from innervoice.bulk.training.checks import read_back, unlike
+from innervoice.bulk.training.examples import examples_form, recipe, to
+from innervoice.bulk.training.history_rules import (
     HISTORY,
     by_rule,
     conversation_of,
@@ -19,8 +21,6 @@ from innervoice.bulk.history_rules import (
     strip,
     unroll,
 )
-from innervoice.bulk.training.checks import read_back, unlike
-from innervoice.bulk.training.examples import examples_form, recipe, to
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
 from innervoice.errors import UsageError
 

@@ -13,6 +13,7 @@ from innervoice.bulk.fast_split import TextSplitter
 from innervoice.bulk.files import STANDARD_INPUT, InputFile, input_files, open_file
 from innervoice.bulk.kinds import find_layout, layout_text
 from innervoice.bulk.layouts import SAMPLE_ROWS, Layout, ReadOptions
+from innervoice.bulk.processes import begin_processes
 from innervoice.bulk.reading import as_sessions, pieces_of, tables_of
 from innervoice.bulk.rows import kept_names
 from innervoice.bulk.table import Piece, Table
@@ -69,11 +70,22 @@ def _renamed(columns: dict[str, str]) -> Iterable[str]:
     return (old if old == new else f"{old} as {new}" for old, new in columns.items())
 
 
+_SMALL = 16_000_000
+"""Bytes of files that one process reads as fast."""
+
+
 def find(
-    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str], options: ReadOptions
+    paths: Iterable[str | os.PathLike[str]] | str | os.PathLike[str],
+    options: ReadOptions,
+    processes: int = 1,
 ) -> Finding:
-    """Examines a sample of the files; raises `UsageError` if there are none, or their layout is unknown."""
+    """Examines a sample of the files; raises `UsageError` if there are none, or their layout is unknown.
+
+    Meanwhile, the processes that will read large files begin to start.
+    """
     files = input_files([paths] if isinstance(paths, (str, os.PathLike)) else paths)
+    if sum(file.size or 0 for file in files) > _SMALL:
+        begin_processes(processes)
     sample = sample_of(files, SAMPLE_ROWS)
     try:
         finding = find_in(files, sample, options)
@@ -133,8 +145,9 @@ def find_in(
 
 # ---- samples ---------------------------------------------------------------------------------------------
 
-_SAMPLE_TABLES = 8
-"""How many tables a sample has at most, where rows are large."""
+_SAMPLE_TABLES = 16
+_PLACE_TABLES = 8
+"""How many tables are read at most for a sample, and at one place: those of Parquet must be decompressed whole."""
 
 
 def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
@@ -143,11 +156,12 @@ def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
     places = [place for file in some for place in _places(file, max(1, _PLACES // len(some)))]
     sample: list[dict[str, Any]] = []
     room = 0
+    tables = min(max(1, _SAMPLE_TABLES // max(len(places), 1)), _PLACE_TABLES)
     for number, piece in enumerate(places, 1):
         wanted = rows * number // len(places) - len(sample)
         objects = [
             (table, index)
-            for table in islice(tables_of(piece, is_sample=True), _SAMPLE_TABLES)
+            for table in islice(tables_of(piece, is_sample=True), tables)
             for index in range(len(table.numbers))
             if index not in table.unreadable
         ]

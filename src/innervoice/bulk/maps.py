@@ -8,7 +8,6 @@ from typing import Any
 
 from innervoice.bulk.detection import Detected, detect
 from innervoice.bulk.filtering import Filter
-from innervoice.bulk.history_rules import keep_last, strip, unroll
 from innervoice.bulk.leak import leak
 from innervoice.bulk.loops import loops
 from innervoice.bulk.running import split_batch
@@ -19,6 +18,7 @@ from innervoice.bulk.schema import COLUMNS, Step
 from innervoice.bulk.secrets import secrets
 from innervoice.bulk.stats import cost, language, stats
 from innervoice.bulk.training.examples import to
+from innervoice.bulk.training.history_rules import keep_last, strip, unroll
 from innervoice.errors import UsageError
 from innervoice.plugins import plugin, plugin_names
 

@@ -34,13 +34,13 @@ from innervoice.sources.conversation import Conversation
 from innervoice.sources.opening import open_source, reader_of
 
 __all__ = [
-    "PIECE_BYTES",
     "Piece",
     "arrow_pieces",
     "arrow_tables",
     "as_sessions",
     "parquet_pieces",
     "parquet_tables",
+    "piece_bytes_of",
     "pieces_of",
     "schema_in",
     "session_tables",
@@ -48,13 +48,20 @@ __all__ = [
     "tables_of",
 ]
 
-PIECE_BYTES = 64_000_000
-"""About how much of a file is one piece, and so one part file."""
+_LARGEST_PIECE = 64_000_000
+_SMALLEST_PIECE = 16_000_000
+_PIECES = 16
 _READ = 1 << 20
 _ORDER_MARK = b"\xef\xbb\xbf"
 
 
-def pieces_of(files: Iterable[InputFile], size: int = PIECE_BYTES) -> Iterator[Piece]:
+def piece_bytes_of(files: Iterable[InputFile]) -> int:
+    """About how much of the files is one piece, and so one part file: enough pieces that several processes end at about the same time."""
+    whole = sum(file.size or 0 for file in files)
+    return min(max(whole // _PIECES, _SMALLEST_PIECE), _LARGEST_PIECE)
+
+
+def pieces_of(files: Iterable[InputFile], size: int = _LARGEST_PIECE) -> Iterator[Piece]:
     """The pieces of files, in order. Lines are counted as the pieces are requested, so that reading can begin at once."""
     for file in files:
         if file.format == "parquet":

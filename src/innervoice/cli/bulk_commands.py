@@ -15,7 +15,6 @@ import click
 from innervoice.bulk.files import FORMATS
 from innervoice.bulk.filtering import REJECTED, Divider, Filter, parse_filter
 from innervoice.bulk.finding import Finding, find
-from innervoice.bulk.history_rules import HISTORY
 from innervoice.bulk.layouts import ReadOptions
 from innervoice.bulk.maps import step_names, steps_for, steps_named
 from innervoice.bulk.output import Output, check_apart, check_stream
@@ -30,6 +29,7 @@ from innervoice.bulk.schema import Step
 from innervoice.bulk.secrets import secrets
 from innervoice.bulk.training.checks import load_template
 from innervoice.bulk.training.examples import examples_form, recipe
+from innervoice.bulk.training.history_rules import HISTORY
 from innervoice.bulk.training.targets import FAMILIES, TARGETS
 from innervoice.cli.files import FileError, write_file
 from innervoice.errors import UsageError
@@ -137,7 +137,7 @@ def split(
     """Separate reasoning from the answers in PATHS: files, globs, folders, URLs, or "-"."""
     options = _read_options_of(values)
     with _usage_errors():
-        finding = find(paths, options)
+        finding = find(paths, options, processes)
         click.echo(visible(str(finding)), err=True)
         if dry_run:
             return
@@ -264,7 +264,7 @@ def map_rows(
     options = _read_options_of(values)
     sampling = Sampling(best_of, reference, against, against_column)
     with _usage_errors():
-        finding = find(paths, options)
+        finding = find(paths, options, processes)
         click.echo(visible(str(finding)), err=True)
         steps, expression = _steps_and_filter(maps, where, finding, options, sampling)
         divider = Divider(expression)
@@ -431,7 +431,7 @@ def convert(
     options = _read_options_of(values).replace(whole_prompts=True)
     with _usage_errors():
         maker = recipe(target, family, history, reference, incomplete=incomplete)
-        finding = find(paths, options)
+        finding = find(paths, options, processes)
         click.echo(visible(str(finding)), err=True)
         maker = maker._replace(
             text_arguments=Output.at(output, format, finding.files[0]).has_schema
@@ -504,7 +504,7 @@ def report(*, paths: tuple[str, ...], output: str | None, maps: tuple[str, ...],
     """Summarize PATHS: status, notes, markup, lengths, loops, scripts, leaks, secrets, with examples."""
     options = _read_options_of(values)
     with _usage_errors():
-        finding = find(paths, options)
+        finding = find(paths, options, processes)
         click.echo(visible(str(finding)), err=True)
         if output is not None:
             _check_page(Path(output), paths, finding)

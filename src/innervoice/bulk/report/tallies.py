@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from innervoice.bulk.files import STANDARD_INPUT
 from innervoice.bulk.finding import Finding, find
 from innervoice.bulk.layouts import ReadOptions
-from innervoice.bulk.reading import pieces_of, tables_of
+from innervoice.bulk.processes import Progress, Reports, in_processes
+from innervoice.bulk.reading import piece_bytes_of, pieces_of, tables_of
 from innervoice.bulk.rows import RowReader
-from innervoice.bulk.running import Progress, Reports, in_processes
 from innervoice.bulk.schema import Batch, Step, rows_in
 from innervoice.bulk.table import Piece
 from innervoice.privacy.secrets import redacted
@@ -306,13 +306,13 @@ def tally(
 ) -> Tallies:
     """The tallies of files; the columns of steps are counted as well, and added where they are missing."""
     options = options or ReadOptions()
-    finding = finding or find(paths, options)
+    finding = finding or find(paths, options, processes)
     if any(file.path == STANDARD_INPUT for file in finding.files):
         processes = 1  # another process has another one
     present = set(finding.passed_on.values())
     wanted = tuple(step for step in steps if not present >= step.adds.keys())
     job = _TallyJob(finding, options, wanted)
-    pieces = enumerate(pieces_of(finding.files))
+    pieces = enumerate(pieces_of(finding.files, piece_bytes_of(finding.files)))
     progress = progress or Progress(finding.size)
     tallies = Tallies()
     waiting: dict[int, Tallies] = {}

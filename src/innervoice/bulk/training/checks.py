@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from innervoice.bulk.detection import Detected
-from innervoice.bulk.history_rules import Turn, by_rule, conversation_of
 from innervoice.bulk.kinds import find_layout
 from innervoice.bulk.layouts import ReadOptions
 from innervoice.bulk.rows import RowReader
 from innervoice.bulk.schema import Batch, rows_in
 from innervoice.bulk.table import Table
 from innervoice.bulk.training.examples import Recipe, parsed_arguments
+from innervoice.bulk.training.history_rules import Turn, by_rule, conversation_of
 from innervoice.bulk.training.targets import FormName, family_of
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.errors import UsageError

@@ -6,10 +6,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from innervoice.bulk.history_rules import HISTORY, Call, HistoryRule, Turn, by_rule, conversation_of
 from innervoice.bulk.leak import final_answer
 from innervoice.bulk.running import Form
 from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
+from innervoice.bulk.training.history_rules import (
+    HISTORY,
+    Call,
+    HistoryRule,
+    Turn,
+    by_rule,
+    conversation_of,
+)
 from innervoice.bulk.training.targets import Family, FormName, TrainingTarget, family_of, target_of
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message

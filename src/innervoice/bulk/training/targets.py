@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
-from innervoice.bulk.history_rules import HistoryRule
+from innervoice.bulk.training.history_rules import HistoryRule
 from innervoice.errors import UsageError
 
 __all__ = ["FAMILIES", "TARGETS", "Family", "FormName", "TrainingTarget", "family_of", "target_of"]
