@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innervoice.privacy import secrets
 from innervoice.privacy.secrets import redacted, secrets_in
 from show.hostile import hostile
 
@@ -160,3 +161,28 @@ def _line_end(text: str, start: int, beginning: str) -> int:
 @given(st.lists(st.sampled_from(KEY_PIECES), max_size=14).map("".join))
 def test_a_private_key_is_taken_out_whole(text):
     assert private_keys(text) == [(secret.start, secret.end) for secret in secrets_in(text)]
+
+
+SHORTEST = [f"{beginning}{'a' * 11}1" for beginning in ["sk-", "pk_", "rk-", "iv-", "AQ.", "tgp_", "fw_", "gsk_", "csk-", "xai-", "hf_", "pplx-", "r8_", "npm_", "AIza", "AKIA", "ya29.", "nvapi-", "ghp_", "github_pat_", "glpat-", "xoxb-", "xapp-", "dop_v1_", "pypi-AgE", "SG.", "eyJ"]]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", SHORTEST)
+def test_the_shortest_key_is_found(key):
+    """Most texts are told from those with keys by their longest run of characters."""
+    assert [("key", 2, 2 + len(key))] == [tuple(secret) for secret in secrets_in(f"a {key} b")]
+    assert [] == secrets_in(f"a {key[:-2]}1 b"), "it is too short"
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(
+    st.lists(
+        st.sampled_from([*KEYS.values(), *SHORTEST, PEM, MIXED * 5, *(form.format(value) for form, value in WITH_NAME.values())])
+        | st.sampled_from([" ", "\n", ":", "=", '"', "/", "é", "key", "Token: ", "\ud800"])
+        | st.text(max_size=4)
+    ).map("".join)
+)  # fmt: skip
+def test_a_text_that_is_not_searched_has_no_secret(text):
+    found = secrets_in(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "_may_match", lambda *_: True)
+        assert found == secrets_in(text)
