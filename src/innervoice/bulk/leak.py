@@ -10,8 +10,9 @@ import re
 from functools import partial
 from typing import Any
 
+from innervoice.bulk.loops import GRAM, grams_in
 from innervoice.bulk.schema import Batch, Column, Step, column, rows_in
-from innervoice.steering.repetition import words_of
+from innervoice.steering.repetition import grams_of, words_of
 
 __all__ = ["copied_share", "final_answer", "leak", "prompt_text"]
 
@@ -22,7 +23,6 @@ _ADDS = {
     "copied_share": Column("double", "The share of word 8-grams of the answer that are in the reasoning; null if it has fewer than eight words."),
 }  # fmt: skip
 
-_GRAM = 8
 _BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
 _LINE = re.compile(r"^[ \t]*####[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 _SAID = re.compile(
@@ -87,11 +87,10 @@ def _said(text: str) -> list[str]:
 
 def copied_share(answer: str, reasoning: str) -> float | None:
     """How much of the answer is in the reasoning word for word."""
-    answer_grams = _grams(answer)
-    if not answer_grams:
+    grams = list(grams_of(words_of(answer), GRAM))
+    if not grams:
         return None
-    thought = set(_grams(reasoning))
-    return sum(gram in thought for gram in answer_grams) / len(answer_grams)
+    return sum(map(grams_in(reasoning).__contains__, grams)) / len(grams)
 
 
 def _only_in_reasoning(final: str | None, answer: str, thought: str) -> bool:
@@ -135,8 +134,3 @@ def prompt_text(prompt: list[dict[str, Any]] | None) -> str:
 
 def _reference(value: Any) -> str | None:
     return str(value).strip() or None if value is not None else None
-
-
-def _grams(text: str) -> list[int]:
-    words = words_of(text)
-    return list(map(hash, zip(*(words[start:] for start in range(_GRAM)), strict=False)))

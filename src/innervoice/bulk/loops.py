@@ -13,12 +13,14 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
+from threading import Lock
 from typing import NamedTuple
 
 from innervoice.bulk.schema import Batch, Column, Step, column
+from innervoice.canon.bounded import Bounded
 from innervoice.steering.repetition import grams_of, repetition_in, word_places, words_of
 
-__all__ = ["LoopNumbers", "loop_numbers", "loops"]
+__all__ = ["GRAM", "LoopNumbers", "grams_in", "loop_numbers", "loops"]
 
 _ADDS = {
     "loop_period": Column("int32", "Characters of the piece that the reasoning ends with, repeated four times or more; null if it does not."),
@@ -27,7 +29,8 @@ _ADDS = {
     "loop_alarm": Column("int32", "Character of the reasoning at which a watch would have ended it; null if it would not."),
 }  # fmt: skip
 
-_GRAM = 8
+GRAM = 8
+"""The words of an n-gram, here and where the answer is compared with the reasoning."""
 _TAIL = 65_536
 """A period is searched for in so many characters at the end."""
 
@@ -103,17 +106,31 @@ def _common_beginning(text: str, offset: int) -> int:
 
 def _repeats(text: str, window: int) -> tuple[float | None, int | None]:
     """Novelty of the last window, and the onset."""
-    words = words_of(text)
-    grams = list(grams_of(words, _GRAM))
+    grams = list(grams_of(words_of(text), GRAM))
     if not grams:
         return None, None
-    distinct = len(set(grams))
+    known = set(grams)
+    with _LOCK:
+        _SETS[text] = known
+    distinct = len(known)
     if distinct == len(grams):
         return 1.0, None
     before = grams[:-window]
     novelty = (distinct - len(set(before))) / (len(grams) - len(before))
     onset = _onset(grams)
     return novelty, None if onset is None else _place(text, onset)
+
+
+_LOCK = Lock()
+_SETS: Bounded[str, set[int]] = Bounded(600_000, weight=len)
+"""The n-grams of the texts of a table, each of which the next step asks for."""
+
+
+def grams_in(text: str) -> set[int]:
+    """The different n-grams of a text."""
+    with _LOCK:
+        known = _SETS.pop(text)
+    return set(grams_of(words_of(text), GRAM)) if known is None else known
 
 
 def _onset(grams: list[int]) -> int | None:

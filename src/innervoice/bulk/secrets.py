@@ -40,10 +40,8 @@ def _run(batch: Batch, *, redact: bool) -> Batch:
 
 
 def _in_text(place: str, text: str | None, message: int | None = None) -> list[dict[str, Any]]:
-    return [
-        {"place": place, "message": message, **secret._asdict()}
-        for secret in secrets_in(text or "")
-    ]
+    found = secrets_in(text) if text else ()
+    return [{"place": place, "message": message, **secret._asdict()} for secret in found]
 
 
 def _in_prompt(prompt: list[dict[str, Any]] | None) -> list[dict[str, Any]]:

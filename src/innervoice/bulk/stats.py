@@ -52,7 +52,7 @@ _ADDS = {
 _PARAGRAPH = re.compile(r"\n\s*\n")
 # Each begins with a word that is searched for as a string, in lower case; one expression for all is a tenth as fast.
 _REFLECTIONS = [
-    re.compile(rf"{first}(?<!\w{first}){rest}")
+    (first, re.compile(rf"{first}(?<!\w{first}){rest}"))
     for first, rest in (
         ("wait", r"\b"),
         ("hold on", r"\b"),
@@ -100,8 +100,8 @@ def _run(batch: Batch, *, tokens: Callable[[str], int] | None) -> Batch:
         "reasoning_share": [_share_of(row[0], row[1]) for row in counted],
         "steps": [len(_PARAGRAPH.split(text.strip())) if text.strip() else 0 for text in thoughts],
         "reflections": [_reflections(text) for text in thoughts],
-        "code_share": [_share(_FENCE, text) for text in texts],
-        "math_share": [_share(_FORMULA, text) for text in texts],
+        "code_share": [_share(_FENCE, text, "```") for text in texts],
+        "math_share": [_share(_FORMULA, text, "$", "\\(", "\\[") for text in texts],
     }  # fmt: skip
 
 
@@ -163,14 +163,19 @@ def _prompt_chars(prompt: list[dict[str, Any]] | None) -> int:
 
 def _reflections(text: str) -> int:
     lowered = text.lower()
-    found = sum(len(pattern.findall(lowered)) for pattern in _REFLECTIONS)
+    found = sum(
+        len(pattern.findall(lowered)) for first, pattern in _REFLECTIONS if first in lowered
+    )
     return found if text.isascii() else found + sum(map(text.count, _HAN_REFLECTIONS))
 
 
-def _share(pattern: re.Pattern[str], text: str) -> float | None:
+def _share(pattern: re.Pattern[str], text: str, *beginnings: str) -> float | None:
+    """The share of a text that matches a pattern, whose matches begin with these strings."""
     characters = len(text) - 2
     if not characters:
         return None
+    if not any(beginning in text for beginning in beginnings):
+        return 0.0
     return min(sum(len(piece) for piece in pattern.findall(text)) / characters, 1.0)
 
 

@@ -156,9 +156,9 @@ class RepetitionDetector:
             self._carry = words.pop()
         if len(words) < _FEW_WORDS:
             return False
-        used = set(words)
-        new = len(used - self._words)
-        self._words |= used
+        known = len(self._words)
+        self._words.update(words)
+        new = len(self._words) - known
         if len(self._words) > _MOST_WORDS:
             self._words = set()
         if new > _FRESH * len(words):
