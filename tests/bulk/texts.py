@@ -8,7 +8,7 @@ PIECES = (
     "<|begin_of_solution|>", "<|end_of_solution|>", "[THINK]", "[/THINK]", "<answer>", "</answer>", "<|im_end|>", "<|en", "Here is my thought process:",
     "Here is my response:", "<tool_call>", '{"name": "f", "arguments": {}}', "</tool_call>", "`", "``", "```", "```\n", "~~~", "\n~~~\n", "\n", "\n\n", " ", "\t", "\r\n",
     "<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant<|channel|>final<|message|>", "<|return|>", "<|channel|>commentary to=f<|message|>",
-    "to=self<|message|>", "to=user<|message|>", "<|eom|>", "<|eot|>", "\u200b", "\ufeff", "{", "[", '["a"]', "}", "a", "word ", "A sentence that is long enough to be a thought. ", "x < y", "é中", "1", "\ud800",
+    "thought\n", "analysis", "assistantfinal", "Here's my thought process:", "<|channel>thought", "<channel|>", "to=self<|message|>", "to=user<|message|>", "<|eom|>", "<|eot|>", "\u200b", "\ufeff", "{", "[", '["a"]', "}", "a", "word ", "A sentence that is long enough to be a thought. ", "x < y", "é中", "1", "\ud800",
 )  # fmt: skip
 MARKUP = (
     (),
@@ -18,6 +18,7 @@ MARKUP = (
     ("harmony",),
     ("reason", "cohere"),
     ("muse", "harmony"),
+    ("gemma", "harmony", "granite"),
 )
 HARMONY = [
     "<|channel|>analysis<|message|>",

@@ -291,7 +291,7 @@ class _Scan:
         """Reads reasoning to its closer; returns where to continue."""
         text, find = self._text, self._words.find
         at_head, position = self._blank, inside
-        while marker := find(text, position):
+        while marker := find(text, position, inside=True):
             role, other, is_own = self._meaning(marker)
             start, position = marker.span()
             if role is None or position - start > LONGEST_TAG:

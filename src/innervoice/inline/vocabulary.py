@@ -30,6 +30,7 @@ _COMMON = 8
 """Beginnings that have this many characters in common are searched for at once."""
 _COUNTS = ("?", "*", "+", "{")
 
+_Beginnings: TypeAlias = tuple[tuple[str, tuple[tuple[str, re.Pattern[str]], ...]], ...]
 Role: TypeAlias = Literal["open", "close", "wrapper", "header", "end", "stop"]
 
 
@@ -72,20 +73,22 @@ class Vocabulary:
     own_rows: frozenset[str]
     angled: re.Pattern[str]
     """Finds the next marker that begins with "<"."""
-    others: tuple[tuple[str, tuple[tuple[str, re.Pattern[str]], ...]], ...]
+    others: _Beginnings
     """The other markers: a character that they have near their beginning, what they begin with, and what matches them there."""
+    inside: _Beginnings
+    """Those of them that count inside reasoning."""
 
-    def find(self, text: str, position: int) -> re.Match[str] | None:
-        """The next marker from this position on."""
+    def find(self, text: str, position: int, *, inside: bool = False) -> re.Match[str] | None:
+        """The next marker from this position on; `inside` reasoning, those that count only at the head of the answer may be left out."""
         if self.suspect is not None:
             # If all markers begin with one character, searching for that first is many times as fast.
             position = text.find("<", position)
             if position < 0:
                 return None
             return self.search.search(text, position)
-        return self._find_other(text, position)
+        return self._find_other(text, position, self.inside if inside else self.others)
 
-    def _find_other(self, text: str, position: int) -> re.Match[str] | None:
+    def _find_other(self, text: str, position: int, others: _Beginnings) -> re.Match[str] | None:
         """The same where markers begin with several characters: each beginning is searched for as a string, which is many times as fast as
         one expression for all, and before that a rare character of it, which is faster still. In windows that grow, so that many markers of
         one kind do not repeat the search for a distant other."""
@@ -96,7 +99,7 @@ class Vocabulary:
             if marker is not None and marker.start() >= limit:
                 marker = None
             edge = limit if marker is None else marker.start()
-            for rare, beginnings in self.others:
+            for rare, beginnings in others:
                 if rare and text.find(rare, position, edge + _LONGEST_BEGINNING) < 0:
                     continue
                 for beginning, pattern in beginnings:
@@ -148,6 +151,13 @@ def vocabulary(
         own_rows=frozenset(own),
         angled=re.compile(_either(_beginning_with(full, "<")) or r"(?!)"),
         others=_others(full),
+        inside=_others(
+            {
+                name: pattern
+                for name, pattern in full.items()
+                if name == "tag" or not tokens[name].head
+            }
+        ),
     )
 
 
@@ -159,9 +169,7 @@ def _beginning_with(patterns: dict[str, str], beginning: str) -> dict[str, str]:
     }
 
 
-def _others(
-    patterns: dict[str, str],
-) -> tuple[tuple[str, tuple[tuple[str, re.Pattern[str]], ...]], ...]:
+def _others(patterns: dict[str, str]) -> _Beginnings:
     """The markers that do not begin with "<", by what they begin with; those that may begin at one place are together, and those with one rare character."""
     angled = _beginning_with(patterns, "<")
     groups: dict[str, list[str]] = {}
