@@ -92,14 +92,19 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture
-def ask(place):
+def begin(place):
+    """Begins an answer of so many words, of which the client has read the first; returns the other pieces, too."""
     exchanges = []
 
-    def asked(front, behind):
-        exchanges.append(place.ask(front, behind))
-        return exchanges[-1]
+    def begun(front, behind, count, size=0):
+        before, text, after = words(behind, count, size)
+        exchanges.append(exchange := place.ask(front, behind))
+        exchange.upstream.sendall(HEAD + before + text[0])
+        exchange.head()
+        exchange.read_until(b"word0,")
+        return exchange, text, after
 
-    yield asked
+    yield begun
     for exchange in exchanges:
         exchange.client.close()
         exchange.upstream.close()
@@ -125,14 +130,10 @@ def words(behind, count, size=0):
 
 @each_front
 @each_behind
-def test_an_event_does_not_wait_for_the_next(ask, front, behind):
-    before, text, after = words(behind, 30)
-    exchange = ask(front, behind)
-    exchange.upstream.sendall(HEAD + before + text[0])
-    exchange.head()
-    for number, piece in enumerate(text):
-        if number:
-            exchange.upstream.sendall(piece)
+def test_an_event_does_not_wait_for_the_next(begin, front, behind):
+    exchange, text, after = begin(front, behind, 30)
+    for number, piece in enumerate(text[1:], 1):
+        exchange.upstream.sendall(piece)
         exchange.read_until(b"word%d," % number)
     exchange.upstream.sendall(after)
     exchange.upstream.close()
@@ -142,14 +143,10 @@ def test_an_event_does_not_wait_for_the_next(ask, front, behind):
 
 
 @each_front
-def test_a_client_that_stops_reading_stops_the_upstream(ask, front):
+def test_a_client_that_stops_reading_stops_the_upstream(begin, front):
     """What nobody reads waits at the provider, not in the memory of the gateway; then all of it arrives, in order."""
     count = 300
-    before, text, after = words("anthropic", count, 50_000)
-    exchange = ask(front, "anthropic")
-    exchange.upstream.sendall(HEAD + before + text[0])
-    exchange.head()
-    exchange.read_until(b"word0,")
+    exchange, text, after = begin(front, "anthropic", count, 50_000)
     rest, sent = memoryview(b"".join(text[1:]) + after), 0
     exchange.upstream.settimeout(0.7)
     with suppress(TimeoutError):
@@ -175,12 +172,8 @@ def test_a_client_that_stops_reading_stops_the_upstream(ask, front):
 
 @each_front
 @each_behind
-def test_an_upstream_that_breaks_off(ask, front, behind):
-    before, text, _ = words(behind, 3)
-    exchange = ask(front, behind)
-    exchange.upstream.sendall(HEAD + before + text[0])
-    exchange.head()
-    exchange.read_until(b"word0,")
+def test_an_upstream_that_breaks_off(begin, front, behind):
+    exchange, text, _ = begin(front, behind, 3)
     exchange.upstream.sendall(text[1] + text[2][:20])
     exchange.upstream.close()
     exchange.read_all()
@@ -190,12 +183,8 @@ def test_an_upstream_that_breaks_off(ask, front, behind):
 
 
 @each_front
-def test_an_upstream_that_falls_silent(ask, front):
-    before, text, _ = words("anthropic", 2)
-    exchange = ask(front, "anthropic")
-    exchange.upstream.sendall(HEAD + before + text[0])
-    exchange.head()
-    exchange.read_until(b"word0,")
+def test_an_upstream_that_falls_silent(begin, front):
+    exchange, text, _ = begin(front, "anthropic", 2)
     exchange.upstream.sendall(text[1])
     exchange.read_all()
     assert b"word1," in exchange.received
@@ -204,12 +193,8 @@ def test_an_upstream_that_falls_silent(ask, front):
 
 @each_front
 @each_behind
-def test_a_client_that_leaves(ask, front, behind):
-    before, text, _ = words(behind, 1)
-    exchange = ask(front, behind)
-    exchange.upstream.sendall(HEAD + before + text[0])
-    exchange.head()
-    exchange.read_until(b"word0,")
+def test_a_client_that_leaves(begin, front, behind):
+    exchange, *_ = begin(front, behind, 1)
     exchange._reply.close()
     exchange.client.close()
     assert exchange.upstream.recv(1) == b"", "its answer is closed at the provider too"
