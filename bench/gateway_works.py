@@ -23,7 +23,7 @@ _STREAMS = 32
 _MOST_CROWDS = 4
 """Streams take as long as the upstream does, half a second."""
 _SAMPLE = 0.3
-"""Seconds of processor time that a sample should take: the system counts in hundredths."""
+"""Seconds of processor time that a sample should take: some systems count in hundredths."""
 _MOST = 6000
 _SLOW = 4.0
 """A gateway for which a sample takes longer than this many seconds takes part in the first round alone."""
