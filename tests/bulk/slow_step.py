@@ -1,5 +1,6 @@
 """A step that takes its time, for runs that are killed, and a program that runs it."""
 
+import os
 import sys
 import time
 
@@ -12,6 +13,14 @@ def dawdle(batch):
 
 
 STEP = bulk.Step("dawdle", dawdle, {"length": bulk.Column("int64", "Characters of the answer.")})
+
+
+def surroundings(batch):
+    said = os.environ.get("INNERVOICE_TEST_WORD", "nothing")
+    return {**batch, "word": [said] * len(batch["answer"])}
+
+
+WORD = bulk.Step("word", surroundings, {"word": bulk.Column("string", "A variable.")})
 
 if __name__ == "__main__":
     source, output, processes, *overwrite = sys.argv[1:]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from bulk.slow_step import STEP
+from bulk.slow_step import STEP, WORD
 from innervoice import bulk
 from innervoice.errors import UsageError
 
@@ -96,6 +96,24 @@ def test_a_small_file_needs_no_other_process(source, tmp_path, monkeypatch):
     bulk.run(source, tmp_path / "out", processes=4)
 
     assert 900 == len(rows_in(tmp_path / "out"))
+
+
+def test_temporary_files_may_be_deep_in_the_tree(source, tmp_path):
+    """Seen failing: the process that starts the others is reached through a socket there, whose path is limited."""
+    (temporary := tmp_path / ("t" * 120)).mkdir()
+    command = [sys.executable, PROGRAM, source, tmp_path / "out", "2"]
+    subprocess.run(command, check=True, timeout=60, env={**os.environ, "TMPDIR": str(temporary)})
+
+    assert 900 == len(rows_in(tmp_path / "out"))
+
+
+def test_processes_have_the_variables_of_this_moment(source, tmp_path, monkeypatch):
+    """Seen failing: the process whose copies they are had been started by an earlier run."""
+    for word in ("one", "two"):
+        monkeypatch.setenv("INNERVOICE_TEST_WORD", word)
+        bulk.run(source, tmp_path / word, steps=[WORD], processes=2, piece_bytes=20_000)
+
+        assert {word} == {row["word"] for row in rows_in(tmp_path / word)}
 
 
 def test_all_rows_come_out_in_their_order(source, tmp_path):

@@ -75,25 +75,31 @@ _IMPORTED = [
 """What every process needs. Pyarrow imports pandas, where it is installed, for its first array."""
 
 
-def begin_processes(processes: int) -> None:
-    """Starts the imports of the processes to come, in the background; where that is impossible, nothing is done."""
-    if processes > 1 and _FORKSERVER in multiprocessing.get_all_start_methods():
-        from multiprocessing import forkserver  # noqa: PLC0415 - not on Windows
+def begin_processes(processes: int) -> bool:
+    """Starts the imports of the processes to come, in the background; returns False where that is impossible."""
+    if processes < 2 or _FORKSERVER not in multiprocessing.get_all_start_methods():
+        return False
+    from multiprocessing import forkserver  # noqa: PLC0415 - not on Windows
 
-        multiprocessing.set_forkserver_preload(_IMPORTED)
+    multiprocessing.set_forkserver_preload(_IMPORTED)
+    try:
         forkserver.ensure_running()
+    except OSError:
+        return False  # the folder of temporary files has a path that is too long for a socket
+    return True
 
 
 def _context(processes: int) -> BaseContext:
-    begin_processes(processes)
-    methods = multiprocessing.get_all_start_methods()
-    return multiprocessing.get_context(_FORKSERVER if _FORKSERVER in methods else "spawn")
+    return multiprocessing.get_context(_FORKSERVER if begin_processes(processes) else "spawn")
 
 
 _of_process: dict[str, Any] = {}
 
 
-def _set_up(work: Callable[..., Any], job: Any, numbers: Any) -> None:
+def _set_up(work: Callable[..., Any], job: Any, numbers: Any, environment: dict[str, str]) -> None:
+    # What has imported may have been started by an earlier run, with other variables.
+    os.environ.clear()
+    os.environ.update(environment)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     _of_process.update(work=work, job=job, reports=Reports(numbers))
 
@@ -130,7 +136,8 @@ def in_processes(
         return
     context = _context(processes)
     numbers = context.Array("q", 2)
-    pool = ProcessPoolExecutor(processes, context, _set_up, (work, job, numbers))
+    given = (work, job, numbers, dict(os.environ))
+    pool = ProcessPoolExecutor(processes, context, _set_up, given)
     try:
         yield from _results(pool, pieces, processes * _AHEAD, Reports(numbers), progress)
     except BrokenProcessPool:
