@@ -13,7 +13,7 @@ from innervoice.canon.parts import Thinking
 from innervoice.canon.response import FinishReason, Response
 from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format
 from innervoice.inline.machine import SplitMachine
-from innervoice.inline.vocabulary import vocabulary
+from innervoice.inline.vocabulary import rare_character, vocabulary
 
 __all__ = [
     "Detected",
@@ -216,14 +216,10 @@ def _needles(row: Format) -> list[tuple[str, str]]:
         # What is left between two channels without their tokens.
         markers += ["assistantfinal", "assistantanalysis", "assistantcommentary"]
     literals = {max(_HOLE.split(marker), key=len) for marker in markers}
-    return [
-        (next((one for one in _RARE if one in literal), literal[0]), literal)
-        for literal in literals
-    ]
+    return [(rare_character(literal) or literal[0], literal) for literal in literals]
 
 
 _HOLE = re.compile(r"\{\w+\}")
-_RARE = "◁▷|[_"
 
 
 def _is_wrapped(row: Format, text: str) -> bool:

@@ -12,7 +12,7 @@ from innervoice.errors import UsageError
 from innervoice.inline.formats import DEFAULT_TAGS, ROWS, Format, Kind
 from innervoice.inline.pattern import LONGEST_MARKER, LONGEST_TAG, Pattern, marker, tag
 
-__all__ = ["INLINE", "Role", "Token", "Vocabulary", "vocabulary"]
+__all__ = ["INLINE", "Role", "Token", "Vocabulary", "rare_character", "vocabulary"]
 
 INLINE = (None, "on", "off", "all")
 """The values of `inline=`: whether, and for which tag names, a text is searched."""
@@ -22,8 +22,8 @@ _MOST_OF_A_MARKER = 2 * LONGEST_MARKER + 2 * LONGEST_TAG
 """A marker that begins before the end of a window ends within this distance."""
 _LITERAL = re.compile(r"(?:\\[^\w]|[^\\\[\](){}?*+|.^$])+(?![?*+{])")
 """The beginning of an expression that stands for itself."""
-_RARE = "[◁=_'"
-"""Characters that prose has seldom."""
+_RARE = "◁▷|[=_'"
+"""Characters of markers that prose has seldom; the first ones are the rarest."""
 _LONGEST_BEGINNING = 16
 """The characters of a beginning among which a rare one is looked for."""
 _COMMON = 8
@@ -188,9 +188,14 @@ def _others(patterns: dict[str, str]) -> _Beginnings:
         groups.setdefault(beginning, []).append(f"(?P<{name}>{pattern})")
     by_rare: dict[str, list[tuple[str, re.Pattern[str]]]] = {}
     for beginning, some in groups.items():
-        rare = next((one for one in _RARE if one in beginning[:_LONGEST_BEGINNING]), "")
+        rare = rare_character(beginning[:_LONGEST_BEGINNING])
         by_rare.setdefault(rare, []).append((beginning, re.compile("|".join(some))))
     return tuple((rare, tuple(beginnings)) for rare, beginnings in by_rare.items())
+
+
+def rare_character(text: str) -> str:
+    """A character of a marker that prose has seldom, so that it is found many times as fast; "" if there is none."""
+    return next((one for one in _RARE if one in text), "")
 
 
 def _common(one: str, other: str) -> str:
