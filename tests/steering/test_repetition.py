@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innervoice.bulk.loops import loop_numbers
-from innervoice.steering.repetition import RepetitionDetector, repetition_in
+from innervoice.steering.repetition import RepetitionDetector, repetition_in, words_of
 from shared import needs_shared
 from steering.thoughts import STUCK, prose, recorded, sound
 
@@ -119,3 +119,15 @@ def test_bulk_finds_it_at_the_same_place():
     text = onset(7) + make(random.Random(7), unit)
 
     assert repetition_in(text) == loop_numbers(text).alarm
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.lists(st.sampled_from(["word ", "a", "\n", "\t", " ", "\x1c", "\xa0", "汉", "字 ", "ไทย", "é", "x" * 300, "y" * 1100, "many words in a row " * 40])).map("".join))  # fmt: skip
+def test_the_words_that_were_kept_are_those_of_the_text(text):
+    detector = RepetitionDetector(keeps_words=True)
+    detector.feed(text)
+    words = detector.words()
+
+    assert words is None or words == words_of(text)
+    is_cut = max(map(len, words_of(text)), default=0) >= 1024
+    assert words is not None or detector.place is not None or is_cut

@@ -145,9 +145,8 @@ def find_in(
 
 # ---- samples ---------------------------------------------------------------------------------------------
 
-_SAMPLE_TABLES = 16
-_PLACE_TABLES = 8
-"""How many tables are read at most for a sample, and at one place: those of Parquet must be decompressed whole."""
+_SAMPLE_TABLES = 8
+"""How many tables are read for a sample, if there are not more places: those of Parquet must be decompressed whole."""
 
 
 def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
@@ -156,7 +155,7 @@ def sample_of(files: Sequence[InputFile], rows: int) -> list[dict[str, Any]]:
     places = [place for file in some for place in _places(file, max(1, _PLACES // len(some)))]
     sample: list[dict[str, Any]] = []
     room = 0
-    tables = min(max(1, _SAMPLE_TABLES // max(len(places), 1)), _PLACE_TABLES)
+    tables = max(1, _SAMPLE_TABLES // max(len(places), 1))
     for number, piece in enumerate(places, 1):
         wanted = rows * number // len(places) - len(sample)
         objects = [

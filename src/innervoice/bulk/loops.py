@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from innervoice.bulk.schema import Batch, Column, Step, column
 from innervoice.canon.bounded import Bounded
-from innervoice.steering.repetition import grams_of, repetition_in, word_places, words_of
+from innervoice.steering.repetition import RepetitionDetector, grams_of, word_places, words_of
 
 __all__ = ["GRAM", "LoopNumbers", "grams_in", "loop_numbers", "loops"]
 
@@ -63,8 +63,11 @@ def _run(batch: Batch, *, window: int, text: str) -> Batch:
 
 def loop_numbers(text: str, window: int = 4000) -> LoopNumbers:
     """The four numbers of a text."""
-    novelty, onset = _repeats(text, window)
-    return LoopNumbers(_period(text), novelty, onset, repetition_in(text))
+    detector = RepetitionDetector(keeps_words=True)
+    alarm = detector.feed(text)
+    words = detector.words()
+    novelty, onset = _repeats(text, words_of(text) if words is None else words, window)
+    return LoopNumbers(_period(text), novelty, onset, alarm)
 
 
 def _period(text: str) -> int | None:
@@ -104,9 +107,9 @@ def _common_beginning(text: str, offset: int) -> int:
     return low
 
 
-def _repeats(text: str, window: int) -> tuple[float | None, int | None]:
+def _repeats(text: str, words: list[str], window: int) -> tuple[float | None, int | None]:
     """Novelty of the last window, and the onset."""
-    grams = list(grams_of(words_of(text), GRAM))
+    grams = list(grams_of(words, GRAM))
     if not grams:
         return None, None
     known = set(grams)

@@ -86,11 +86,11 @@ class RepetitionDetector:
     """Examines one text while it is written."""
 
     __slots__ = (
-        "_blocks_read", "_carry", "_held", "_read", "_room", "_run", "_seen", "_tail", "_words", "place",
+        "_blocks_read", "_carry", "_held", "_kept", "_read", "_room", "_run", "_seen", "_tail", "_words", "place",
     )  # fmt: skip
 
-    def __init__(self, read: Callable[[], str] = str) -> None:
-        """`read` returns what the model has read: it is called only if the text seems to repeat itself."""
+    def __init__(self, read: Callable[[], str] = str, *, keeps_words: bool = False) -> None:
+        """`read` returns what the model has read: it is called only if the text seems to repeat itself. `keeps_words` is for `words`."""
         self.place: int | None = None
         """The character at which the repetition was certain; None while it is not."""
         self._read = read
@@ -104,6 +104,7 @@ class RepetitionDetector:
         self._seen: tuple[set[int], set[int]] = set(), set()
         """The 5-grams that were in one block with few new words, and in two."""
         self._words: set[str] = set()
+        self._kept: list[str] | None = [] if keeps_words else None
         self._run = 0
         """How many blocks were stale, less those since that were not."""
 
@@ -112,6 +113,12 @@ class RepetitionDetector:
         self._held.append(piece)
         self._room -= len(piece)
         return self.place if self._room > 0 else self._examine()
+
+    def words(self) -> list[str] | None:
+        """The words of the text so far, which need not be cut twice; None if they were not kept to the end."""
+        if self._kept is None or self.place is not None:
+            return None
+        return [*self._kept, *words_of(self._carry + "".join(self._held))]
 
     def _examine(self) -> int | None:
         text = "".join(self._held)
@@ -152,8 +159,13 @@ class RepetitionDetector:
         text = self._carry + block
         words = words_of(text)
         self._carry = ""
-        if words and not _SPACE.match(text[-1]) and len(words[-1]) < _BLOCK:
-            self._carry = words.pop()
+        if words and not _SPACE.match(text[-1]):
+            if len(words[-1]) < _BLOCK:
+                self._carry = words.pop()
+            else:
+                self._kept = None  # the word is cut here
+        if self._kept is not None:
+            self._kept += words
         if len(words) < _FEW_WORDS:
             return False
         known = len(self._words)
