@@ -16,6 +16,7 @@ from gateway.upstreams import frames
 from innervoice import user
 
 WAIT = 20
+_BUFFER = 65_536
 IDLE = 1.0
 FRONTS = ["anthropic", "openai-chat", "openai-responses", "gemini"]
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
@@ -64,8 +65,12 @@ class Place:
         provider, _, model = BEHIND[behind].partition("/")
         path, body = body_of(front, f"{provider}-here/{model}", [user(ASKED)], stream=True)
         client = http.client.HTTPConnection("127.0.0.1", self._serve.port, timeout=WAIT)
+        client.connect()
+        # What is sent should wait in the gateway, or before it, and not in the buffers of this test.
+        client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER)
         client.request("POST", path, json.dumps(body), {"content-type": "application/json"})
         upstream, _ = self._listening.accept()
+        upstream.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
         upstream.settimeout(WAIT)
         data = upstream.recv(65536)
         while not data.endswith(b"}"):
