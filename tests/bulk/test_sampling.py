@@ -58,6 +58,15 @@ SAMPLES = [
 ]
 
 
+def test_an_answer_of_signs_alone_has_no_final_answer():
+    """Seen failing: `$` is compared as nothing, and the shares were divided by the number of answers that are something."""
+    write("samples.jsonl", [sample("6*7?", "hm", "$"), sample("6*7?", "hm", "$$")])
+    run("samples.jsonl", "-o", "all.jsonl", "--map", "best_of")
+
+    assert [None, None] == [row["sample_answer"] for row in lines("all.jsonl")]
+    assert [None, None] == [row["agreement"] for row in lines("all.jsonl")]
+
+
 def test_rejection_sampling_is_one_command():
     write("samples.jsonl", SAMPLES)
     said = run("samples.jsonl", "-o", "best.jsonl", "--best-of", "1", "--reference", "gold")

@@ -108,7 +108,7 @@ def _final(answer: str) -> str | None:
     whole = answer.strip()
     if marked is None and whole and len(whole) <= _SHORT and "\n" not in whole:
         marked = whole
-    return None if marked is None else compared_answer(marked)
+    return (compared_answer(marked) or None) if marked else None
 
 
 def _key(prompt: list[dict[str, Any]] | None) -> bytes | None:
