@@ -14,7 +14,7 @@ from inline.cases import CASES
 from innervoice.bulk.fast_split import TextSplitter, scan
 from innervoice.errors import UsageError
 from innervoice.inline.formats import ROWS
-from innervoice.inline.vocabulary import vocabulary
+from innervoice.inline.vocabulary import Vocabulary, vocabulary
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "inline.json"
 SPLITTERS = {markup: TextSplitter(markup=markup) for markup in MARKUP}
@@ -111,6 +111,16 @@ def test_usual_texts_need_no_splitter(kind):
     markup = {"token": ("openthinker",), "channels": ("harmony",)}.get(kind, ())
 
     assert scan(USUAL[kind], vocabulary(rows=markup), None) is not None
+
+
+def test_a_text_of_many_markers_is_left_to_the_splitter_soon(monkeypatch):
+    """Seen failing: the time grew with the square of their number."""
+    found, find = [], Vocabulary.find
+    monkeypatch.setattr(Vocabulary, "find", lambda *place: found.append(place) or find(*place))
+    text = "<|channel|>analysis<|message|>" + "<|end|>" * 1000
+
+    assert scan(text, vocabulary(rows=("harmony",)), None) is None
+    assert len(found) < 20
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,18 @@ def test_temporary_files_may_be_deep_in_the_tree(source, tmp_path):
     assert 900 == len(rows_in(tmp_path / "out"))
 
 
+def test_a_process_of_macos_is_not_copied(source, tmp_path, monkeypatch):
+    """Its libraries may not survive that; Python starts processes anew there, too."""
+    contexts = []
+    context = multiprocessing.get_context
+    monkeypatch.setattr(sys, "platform", "darwin")
+    monkeypatch.setattr(multiprocessing, "get_context", lambda method: contexts.append(method) or context(method))  # fmt: skip
+    bulk.run(source, tmp_path / "out", processes=2, piece_bytes=20_000)
+
+    assert ["spawn"] == contexts
+    assert 900 == len(rows_in(tmp_path / "out"))
+
+
 def test_processes_have_the_variables_of_this_moment(source, tmp_path, monkeypatch):
     """Seen failing: the process whose copies they are had been started by an earlier run."""
     for word in ("one", "two"):

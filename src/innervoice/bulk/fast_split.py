@@ -132,8 +132,9 @@ def scan(text: str, words: Vocabulary, finish: FinishReason | None) -> SplitText
         return None
     token = words.tokens.get(marker.lastgroup or "")
     if token is not None and token.row is not None and token.row.channel:
-        first = marker.start()
-        return None if first else _Scan(text, words).columns_of_channels(marker, token.row, finish)
+        if marker.start():
+            return None
+        return _Scan(text, words).columns_of_channels(marker, token.row, finish)
     return _Scan(text, words).columns(marker, finish)
 
 
@@ -147,6 +148,8 @@ def ends_in_token(text: str, words: Vocabulary) -> bool:
 
 _CHANNELS = re.compile("T-?(?:E?A-?E*)?")
 """The markers of a text with channels, and where it has something between them."""
+_MOST_OF_CHANNELS = 8
+"""Two channels have four markers, and a few more may end the text."""
 
 
 class _Scan:
@@ -199,7 +202,9 @@ class _Scan:
         """The columns of a text that is one channel of reasoning and one of the answer, or has only the first; None for all others."""
         text, found, shape = self._text, [marker], self._letter(marker, row)
         is_over = False
-        while not is_over and "?" not in shape:
+        while not is_over and shape[-1] != "?":
+            if len(found) > _MOST_OF_CHANNELS:
+                return None
             end = found[-1].end()
             later = self._words.find(text, end)
             is_over = later is None

@@ -77,7 +77,9 @@ _IMPORTED = [
 
 def begin_processes(processes: int) -> bool:
     """Starts the imports of the processes to come, in the background; returns False where that is impossible."""
-    if processes < 2 or _FORKSERVER not in multiprocessing.get_all_start_methods():
+    # The libraries of macOS may not survive being copied with their process.
+    is_safe = sys.platform != "darwin" and _FORKSERVER in multiprocessing.get_all_start_methods()
+    if processes < 2 or not is_safe:
         return False
     from multiprocessing import forkserver  # noqa: PLC0415 - not on Windows
 
