@@ -135,6 +135,43 @@ def test_a_locked_file_is_left_to_the_thread(tmp_path):
     assert {b"k0", b"k1"} == asyncio.run(run()).keys()
 
 
+def test_a_file_that_is_locked_for_a_moment_is_tried_again(tmp_path):
+    """Another worker writes for a few milliseconds. Seen failing: the thread wrote for a while, and locked out the loop each time."""
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await store.put_soon(item(0), [b"k0"])
+        loop = asyncio.get_running_loop()
+        lock = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        for number in range(1, 6):
+            lock.execute("BEGIN IMMEDIATE")
+            loop.call_later(0.005, lock.execute, "ROLLBACK")
+            await store.put_soon(item(number), [b"k%d" % number])
+        lock.close()
+        there = await found(store, range(6))
+        await store.close()
+        return there
+
+    assert 6 == len(asyncio.run(run()))
+
+
+def test_the_log_beside_the_file_stays_small(tmp_path):
+    """Seen failing: copying it failed each time, since it was tried within a transaction, so it grew until the gateway stopped."""
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        sizes = []
+        for number in range(0, 2_000, 20):
+            puts = [store.put_soon(item(one, 8_000), [b"k%d" % one]) for one in range(number, number + 20)]  # fmt: skip
+            await asyncio.gather(*filter(None, puts))
+            sizes.append((tmp_path / "s.db-wal").stat().st_size)
+        await store.close()
+        return max(sizes)
+
+    # Three times what is left until it is copied, since the loop writes on meanwhile; all of it is 30 MB.
+    assert asyncio.run(run()) < 12_000_000
+
+
 def test_large_items_and_slow_files_go_to_the_thread(tmp_path, monkeypatch):
     async def run():
         store = SqliteStore(tmp_path / "s.db")

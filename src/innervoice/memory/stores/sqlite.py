@@ -19,7 +19,7 @@ from sqlite3 import Connection
 from threading import Lock, Thread
 from typing import Any, NamedTuple, TypeAlias
 
-from innervoice.memory.stores.sqlite_items import SqliteItems
+from innervoice.memory.stores.sqlite_items import SqliteItems, is_locked
 from innervoice.memory.stores.sqlite_puts import PutsOnLoop
 from innervoice.memory.stores.store import FoundItem, Retention, StoredItem, StoreError, TenantUsage
 
@@ -53,7 +53,7 @@ class SqliteStore:
         self._items = SqliteItems(retention or Retention(), now)
         self._readers = ReaderThreads(lambda: connect(self.path, busy_seconds))
         self._writer = WriterThread(lambda: connect(self.path, busy_seconds), self._items.tidy)
-        self._puts = PutsOnLoop(self._impatient, self._items, self._writer)
+        self._puts = PutsOnLoop(self._impatient, self._items, self._readers)
         self._busy_seconds = busy_seconds
         self._overwriting = asyncio.Lock()
         self._deleted = False
@@ -265,7 +265,7 @@ class ReaderThreads:
             if connection:
                 connection.close()
             # A job that is too large for the disk does not make the others fail; if there is a lock to wait for, it is waited for only once.
-            if len(jobs) > 1 and not _is_locked(error):
+            if len(jobs) > 1 and not is_locked(error):
                 connection = None
                 for job in jobs:
                     connection = self._settle(connection, [job])
@@ -298,6 +298,12 @@ class WriterThread(ReaderThreads):
     def __init__(self, connect: Callable[[], FileConnection], tidy: Work) -> None:
         super().__init__(connect, 1)
         self._tidy = tidy
+
+    def submit(self, work: Work, *, in_transaction: bool = True) -> Future[Any]:
+        """Schedules work in the transaction that it shares with all that waits."""
+        if not in_transaction:
+            raise ValueError("the writer's work is done in a transaction; readers can do without")
+        return super().submit(work)
 
     def _group(self, job: _Job) -> list[_Job]:
         jobs = [job]
@@ -337,11 +343,6 @@ def _in_transaction(connection: sqlite3.Connection, begin: str, jobs: Sequence[_
             connection.rollback()
         raise
     return results
-
-
-def _is_locked(error: BaseException) -> bool:
-    code = getattr(error, "sqlite_errorcode", None)
-    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 # ---- A SQLite file of items: its tables, how it is opened, and how a damaged one is handled.

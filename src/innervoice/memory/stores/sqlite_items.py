@@ -15,7 +15,7 @@ from innervoice.memory.stores.store import (
     TenantUsage,
 )
 
-__all__ = ["PIECE", "SqliteItems", "clear_data", "read_data", "write_data"]
+__all__ = ["PIECE", "SqliteItems", "clear_data", "is_locked", "read_data", "write_data"]
 
 _EVICTED = 1_000
 _SWEPT = 200
@@ -381,6 +381,12 @@ PIECE = 4_040
 
 _COUNT = 4
 _CHUNK = 512
+
+
+def is_locked(error: BaseException) -> bool:
+    """Whether somebody else uses the file at the moment."""
+    code = getattr(error, "sqlite_errorcode", None)
+    return code is not None and code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 
 def write_data(connection: sqlite3.Connection, start: int, items: Sequence[bytes]) -> None:

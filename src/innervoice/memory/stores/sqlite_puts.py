@@ -2,13 +2,15 @@
 
 A thread for each put costs more than the put: it has to be woken, and so has the loop when it is done. A transaction on a file that nobody
 locks takes less than a millisecond, so it is done on the loop itself, as long as it is that fast. The first one that is not, or that finds
-the file locked or damaged, is left to the thread of the store, which may wait, and so are all others for a while, which grows with each.
+the file damaged, is left to the thread of the store, which may wait, and so are all others for a while, which grows with each. A file that
+somebody else writes to is tried again for a moment: other workers, and the thread, write for as short a time.
 
 Most of a transaction costs the same for one put and for ten: rows that are added at the end of a table or of an index share its last page.
 So a put that comes right after a transaction waits a few milliseconds for others; one that comes alone does not wait.
 
     put ──► the group of the last milliseconds ──► one transaction ──► all of them are answered
-                                               └─► locked, full, slow: the thread
+                                               ├─► locked: once more, soon
+                                               └─► locked for long, full, slow: the thread
 """
 
 from __future__ import annotations
@@ -20,10 +22,11 @@ from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 from typing import TYPE_CHECKING, NamedTuple
 
+from innervoice.memory.stores.sqlite_items import is_locked
 from innervoice.memory.stores.store import StoredItem, StoreError
 
 if TYPE_CHECKING:
-    from innervoice.memory.stores.sqlite import FileConnection, WriterThread
+    from innervoice.memory.stores.sqlite import FileConnection, ReaderThreads
     from innervoice.memory.stores.sqlite_items import SqliteItems
 
 __all__ = ["PutsOnLoop"]
@@ -32,13 +35,16 @@ _MOST_BYTES = 256 * 1024
 """A larger item takes long to write."""
 _GATHER_SECONDS = 0.004
 """The shortest time between two transactions. The end of an answer waits for that, never its beginning."""
+_LOCKED_SECONDS = 0.002
+"""When a file that was locked is tried again."""
+_MOST_TRIES = 20
 _SLOW_SECONDS = 0.01
 """Other answers wait while a group is written: not longer than this."""
 _FIRST_REST = 0.05
 _LONGEST_REST = 2.0
 """How long the thread writes after a slow group: twice as long after each slow one that follows. One alone says little: the machine may have been busy."""
 _LOG_PAGES = 1_000
-"""After about so many pages the log is copied into the file, by the thread: that waits for the disk."""
+"""After about so many pages the log is copied into the file, by a thread: that waits for the disk."""
 _PAGE = 4_096
 _PAGES_AN_ITEM = 4
 """Pages that an item changes besides its data: rows, indexes and keys."""
@@ -57,15 +63,16 @@ class PutsOnLoop:
         self,
         connect: Callable[[], FileConnection],
         items: SqliteItems,
-        thread: WriterThread,
+        threads: ReaderThreads,
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
-        self._connect, self._items, self._thread, self._clock = connect, items, thread, clock
+        self._connect, self._items, self._threads, self._clock = connect, items, threads, clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waiting: list[_Waiting] = []
         self._connection: FileConnection | None = None
         self._next_write = self._rests_until = float("-inf")
         self._rest_seconds = _FIRST_REST
+        self._tries = 0
         self._pages = 0
 
     def put(self, item: StoredItem, keys: Sequence[bytes]) -> asyncio.Future[None] | None:
@@ -93,6 +100,7 @@ class PutsOnLoop:
     def close(self) -> None:
         """Writes what waits, and closes the connection."""
         if self._waiting:
+            self._tries = _MOST_TRIES
             self._write()
         if self._connection is not None:
             self._connection.close()
@@ -109,7 +117,11 @@ class PutsOnLoop:
             self._store(connection, waiting)
             assert self._loop is not None
             self._next_write = self._loop.time() + _GATHER_SECONDS
+            self._tries = 0
         except Exception as error:  # noqa: BLE001 - whatever it is, whoever waits must hear of it
+            if is_locked(error) and self._tries < _MOST_TRIES:
+                self._try_again(waiting)
+                return
             self._rest()
             with contextlib.suppress(Exception):
                 self.close()
@@ -126,6 +138,13 @@ class PutsOnLoop:
                 one.future.set_result(None)
             else:
                 one.future.set_exception(problem)
+
+    def _try_again(self, waiting: list[_Waiting]) -> None:
+        """Writes these soon, with those that come until then."""
+        assert self._loop is not None
+        self._tries += 1
+        self._waiting = waiting
+        self._loop.call_later(_LOCKED_SECONDS, self._write)
 
     def _opened(self) -> FileConnection:
         if self._connection is not None and self._connection.is_replaced():
@@ -146,13 +165,20 @@ class PutsOnLoop:
         self._pages += sum(_PAGES_AN_ITEM + len(one.item.data) // _PAGE for one in waiting)
         if self._pages > _LOG_PAGES:
             self._pages = 0
-            self._thread.submit(_copy_log, in_transaction=False)
+            # Not by the writer, whose transactions would lock it out.
+            self._threads.submit(_copy_log, in_transaction=False)
 
     def _rest(self) -> None:
+        self._tries = 0
         self._rests_until = self._clock() + self._rest_seconds
         self._rest_seconds = min(2 * self._rest_seconds, _LONGEST_REST)
 
 
 def _copy_log(connection: Connection) -> None:
-    """Copies the log into the file, as far as nobody reads it; who writes meanwhile goes on."""
-    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    """Copies the log into the file, so that it begins anew.
+
+    First without locking anybody out; then what was written meanwhile, for which the file is locked: a log that always grows while it is
+    copied would never begin anew.
+    """
+    for how in ("PASSIVE", "RESTART"):
+        connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
