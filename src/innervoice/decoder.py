@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.events import Event, Finish, Heartbeat
-from innervoice.canon.jsontext import load_damaged_json, load_json
+from innervoice.canon.jsontext import UNUSUAL_JSON, load_damaged_json, load_json, usual_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.response import Failure, Response
@@ -185,22 +185,28 @@ class StreamDecoder:
                 events.append(Heartbeat())
                 continue
             try:
-                value = load_json(data)
-            except ValueError as error:
-                if not isinstance(error, UnicodeError) or (value := self._mended(data)) is None:
-                    events += self._read_no_json(data)
-                    if self._failure:
-                        break
-                    continue
+                value = usual_json(data)
+            except UNUSUAL_JSON:
+                try:
+                    value = load_json(data)
+                except ValueError as error:
+                    if not isinstance(error, UnicodeError) or (value := self._mended(data)) is None:
+                        events += self._read_no_json(data)
+                        if self._failure:
+                            break
+                        continue
             if frame.failed and isinstance(value, dict):
                 self._failure = Failure(
                     type=frame.name, message=value.get("message") or value.get("Message"), raw=value
                 )
                 break
-            if self._reader is None:
+            if (reader := self._reader) is None:
                 events += self._read(value, frame.name)
                 continue
-            read = self._reader.feed(value, frame.name)
+            # As `Reader.feed` does: this is done for each delta.
+            read: list[Event] = []
+            reader.events = read
+            reader.read(value, frame.name)
             if not (stage := self._stage) or (len(read) == 1 and type(read[0]) in stage.passing):
                 events += read
             else:

@@ -13,6 +13,7 @@ After the WHATWG standard (https://html.spec.whatwg.org/multipage/server-sent-ev
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from innervoice.canon.jsontext import load_damaged_json
 from innervoice.frames.frame import LIMIT, Frame, FrameError
@@ -22,7 +23,11 @@ __all__ = ["ServerSentEvents", "sse_bytes"]
 _BOM = b"\xef\xbb\xbf"
 _LF, _CR = b"\n\r"  # as numbers: to look for one is six times as fast as for bytes
 _HEARTBEAT = Frame(None)
-_WHOLE = re.compile(rb"(?:event: (.*)\n)?data: (.*)\n\n")
+_USUAL = re.compile(rb"(?:event: (.{1,64})\n)?data: (.*)\n\n")
+"""An event as nearly all are written."""
+_BEGINNINGS = b"data: ", b"event: "
+_SHORT = 4096
+"""The longest beginning of an event that is looked at again with what follows it."""
 
 # The brackets of JSON. A string is one token, so that the brackets in it do not count; one without an end is not JSON.
 _TOKENS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[{}\[\]]')
@@ -40,15 +45,49 @@ class ServerSentEvents:
         self._stray = StrayJson(limit)  # lines that are not fields
         self._after_cr = False
         self._started = False
-        self._between = False  # nothing of an event has come yet
+        self._between = True  # nothing of an event has come yet, except `_beginning`
+        self._beginning = b""  # the beginning of an event, not looked at yet
 
     def feed(self, data: bytes) -> list[Frame]:
         """The events that are complete now."""
+        if self._beginning:
+            data, self._beginning = self._beginning + data, b""
+        is_usual = self._between and len(data) <= self._limit and _CR not in data
         # A server that flushes sends one event at a time, and HTTP usually delivers it as it was sent.
-        usual = self._between and len(data) <= self._limit and _CR not in data
-        if usual and (whole := _WHOLE.fullmatch(data)):
+        if is_usual and (whole := _USUAL.fullmatch(data)):
+            self._started = True
             name, text = whole.groups()
-            return [Frame(text, None if name is None else _name_of(name))]
+            return [Frame(text, None if name is None else _short_name(name))]
+        end = data.rfind(b"\n\n") + 2
+        if end < 2:
+            return self._hold(data)
+        frames = self._usual_events(data[:end]) if is_usual else []
+        frames = frames or self._feed_lines(data[:end])
+        return frames if end == len(data) else frames + self._hold(data[end:])
+
+    def _usual_events(self, data: bytes) -> list[Frame]:
+        """The events, if nothing else is before, between or in them."""
+        events = _USUAL.findall(data)
+        if not events:
+            return []
+        names, texts = zip(*events, strict=True)
+        named = len(names) - names.count(b"")
+        size = 8 * (len(events) + named) + sum(map(len, names)) + sum(map(len, texts))
+        if size != len(data):
+            return []
+        self._started = True
+        return [Frame(text, _short_name(name) if name else None) for name, text in events]
+
+    def _hold(self, data: bytes) -> list[Frame]:
+        """Keeps the beginning of an event until the rest comes; what cannot be one, or is long, is read."""
+        is_short = len(data) < min(_SHORT, self._limit)
+        if self._between and is_short and data.startswith(_BEGINNINGS) and _CR not in data:
+            self._beginning = data
+            return []
+        return self._feed_lines(data)
+
+    def _feed_lines(self, data: bytes) -> list[Frame]:
+        """The same for events of any form."""
         if self._after_cr and data:
             self._after_cr = False
             if data[0] == _LF:
@@ -88,7 +127,8 @@ class ServerSentEvents:
 
     def finish(self) -> list[Frame]:
         """The last event, if no blank line ended it."""
-        frames: list[Frame] = []
+        frames = self._feed_lines(self._beginning) if self._beginning else []
+        self._beginning = b""
         if self._pending:
             line = b"".join(self._pending)
             self._read(line if self._started else line.removeprefix(_BOM), frames)
@@ -163,6 +203,10 @@ class StrayJson:
 
 def _name_of(text: bytes) -> str:
     return text.strip().decode("utf-8", "replace")
+
+
+_short_name = lru_cache(maxsize=256)(_name_of)
+"""The same few names come again and again."""
 
 
 def sse_bytes(frame: Frame) -> bytes:

@@ -57,7 +57,7 @@ class AnthropicReader(Reader):
         self._usage: dict[str, Any] = {}
 
     def read(self, value: Any, name: str | None) -> None:
-        event = as_dict(value)
+        event = value if isinstance(value, dict) else {}
         if "bytes" in event and "type" not in event:
             event = _unwrapped(event["bytes"])
         kind = event.get("type")
@@ -164,7 +164,8 @@ class AnthropicReader(Reader):
     def _extend(self, event: dict[str, Any]) -> None:
         index = event.get("index")
         slot = self._blocks.get(index) if isinstance(index, (int, str)) else None
-        delta = as_dict(event.get("delta"))
+        if not isinstance(delta := event.get("delta"), dict):
+            delta = {}
         kind = delta.get("type")
         if (slot is None or not slot.open) and (slot := self._begin(index, kind)) is None:
             self.odd(delta, "content_block_delta")

@@ -48,7 +48,7 @@ class ChatReader(Reader):
         self._calls: dict[Any, Slot] = {}
 
     def read(self, value: Any, name: str | None) -> None:
-        chunk = as_dict(value)
+        chunk = value if isinstance(value, dict) else {}
         has_choices = "choices" in chunk
         if chunk.get("error") or name == "error" or (not has_choices and _is_bare_error(chunk)):
             self.fail(chunk)
@@ -59,7 +59,16 @@ class ChatReader(Reader):
             self.model = as_text(chunk.get("model")) or self.model
         if _STEPS in chunk or (not has_choices and "response" in chunk):
             self._read_beside(chunk)
-        for position, choice in enumerate(as_list(chunk.get("choices"))):
+        choices = chunk.get("choices")
+        if type(choices) is list and len(choices) == 1 and type(only := choices[0]) is dict and not only.get("index"):  # fmt: skip
+            self._read_choice(only)  # as in by far most chunks
+        else:
+            self._read_choices(as_list(choices), chunk)
+        if chunk.get("usage") is not None or "x_groq" in chunk:
+            self._use(chunk)
+
+    def _read_choices(self, choices: list[Any], chunk: dict[str, Any]) -> None:
+        for position, choice in enumerate(choices):
             members = as_dict(choice)
             index = as_count(members.get("index"))
             if not index and position == 0:
@@ -67,7 +76,6 @@ class ChatReader(Reader):
             else:
                 other = {**members, "index": 0}
                 self.others.setdefault(index or position, []).append({**chunk, "choices": [other]})
-        self._use(chunk)
 
     def _read_beside(self, chunk: dict[str, Any]) -> None:
         """Reads what stands next to the choices, or in their place."""

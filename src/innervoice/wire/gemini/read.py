@@ -56,7 +56,7 @@ class GeminiReader(Reader):
             for item in value:
                 self.read(item, name)
             return
-        chunk = as_dict(value)
+        chunk = value if isinstance(value, dict) else {}
         if not chunk.keys() <= _MEMBERS:
             chunk = self._unusual(chunk)
         # Every chunk repeats both: they are read when they change.
@@ -66,11 +66,11 @@ class GeminiReader(Reader):
             self.model = as_text(chunk.get("modelVersion")) or self.model
         if (usage := chunk.get("usageMetadata")) != self._counted:
             self._use(usage)
-        candidates = as_list(chunk.get("candidates"))
-        if len(candidates) == 1 and type(only := candidates[0]) is dict and not only.get("index"):
+        candidates = chunk.get("candidates")
+        if type(candidates) is list and len(candidates) == 1 and type(only := candidates[0]) is dict and not only.get("index"):  # fmt: skip
             self._read_candidate(only)  # as in by far most chunks
         else:
-            self._read_candidates(candidates, chunk)
+            self._read_candidates(as_list(candidates), chunk)
         if "promptFeedback" in chunk and not chunk.get("candidates"):
             blocked = as_text(as_dict(chunk["promptFeedback"]).get("blockReason"))
             if blocked:
@@ -98,11 +98,16 @@ class GeminiReader(Reader):
         return wire_chunk(chunk)
 
     def _read_candidate(self, candidate: dict[str, Any]) -> None:
-        parts = as_dict(candidate.get("content")).get("parts")
+        content = candidate.get("content")
+        parts = content.get("parts") if isinstance(content, dict) else None
         self._is_over = self.context.whole and bool(candidate.get("finishReason"))
         if isinstance(parts, list):
-            for number, part in enumerate(parts):
-                self._read_part(part, candidate, first=number == 0)
+            current = None if self._is_over else self._current
+            if current and parts and _continues(parts[0], current.kind):
+                self.add(current, parts[0].get("text") or "")
+                parts = parts[1:]
+            for part in parts:
+                self._read_part(part, candidate)
         elif parts is not None:
             self.odd(parts, "parts")
         if reason := candidate.get("finishReason") or candidate.get("finish_reason"):
@@ -113,7 +118,7 @@ class GeminiReader(Reader):
         if self.finish_reason == "stop" and any(isinstance(part, ToolCall) for part in self.parts):
             self.finish_reason = "tool_calls"
 
-    def _read_part(self, part: Any, candidate: dict[str, Any], *, first: bool) -> None:
+    def _read_part(self, part: Any, candidate: dict[str, Any]) -> None:
         if not isinstance(part, dict):
             self._pause()
             self.odd(part, "part")
@@ -124,7 +129,7 @@ class GeminiReader(Reader):
             self._pause()
             self._read_call(part)
         elif isinstance(part.get("text"), str) or part.keys() <= _TEXTLESS:
-            self._read_text(part, candidate, first=first)
+            self._read_text(part, candidate)
         elif isinstance(part.get("inlineData"), dict) and not part.get("thought"):
             self._pause()
             data = part["inlineData"]
@@ -140,18 +145,16 @@ class GeminiReader(Reader):
                 self.notebook.add("odd_value", "text")
             self.opaque(part)
 
-    def _read_text(self, part: dict[str, Any], candidate: dict[str, Any], *, first: bool) -> None:
+    def _read_text(self, part: dict[str, Any], candidate: dict[str, Any]) -> None:
         kind = "thinking" if part.get("thought") is True else "text"
         if self._is_over and type(part.get("text")) is str:
             self.whole(self._part(kind, part, part["text"], complete=True))
             return
+        if part == _EMPTY and self.parts and candidate.get("finishReason"):
+            return  # the last message of a stream has nothing else to say
         plain = part.keys() <= _PLAIN
-        current = self._current
-        if not (plain and first and current and current.kind == kind):
-            if part == _EMPTY and self.parts and candidate.get("finishReason"):
-                return  # the last message of a stream has nothing else to say
-            self._pause()
-            current = self.open(kind, dict(part), None if plain else self._begun(kind, part))
+        self._pause()
+        current = self.open(kind, dict(part), None if plain else self._begun(kind, part))
         self.add(current, part.get("text") or "")
         if plain:
             self._current = current
@@ -260,6 +263,14 @@ class GeminiReader(Reader):
                 raw=raw,
             )
         )
+
+
+def _continues(part: Any, kind: str) -> bool:
+    """Whether the first part of a chunk goes on with the text of the chunk before."""
+    if type(part) is not dict or not part.keys() <= _PLAIN:
+        return False
+    is_same = (part.get("thought") is True) == (kind == "thinking")
+    return is_same and isinstance(part.get("text", ""), str)
 
 
 def _put(arguments: dict[str, Any], piece: dict[str, Any]) -> None:

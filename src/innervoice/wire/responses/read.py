@@ -81,7 +81,7 @@ class ResponsesReader(Reader):
         self._leaders = Leaders()
 
     def read(self, value: Any, name: str | None) -> None:
-        event = as_dict(value)
+        event = value if isinstance(value, dict) else {}
         kind = as_text(event.get("type")) or name or ""
         if event.get("object") == "response" or (
             "output" in event and not kind.startswith("response.")
