@@ -183,8 +183,8 @@ def test_it_is_bounded():
     forwarded = Served().gateway.forwarded
     for number in range(21_000):
         forwarded._settings[str(number).encode()] = None
-        forwarded._answered._values[str(number).encode()] = None
-    assert len(forwarded._settings) == len(forwarded._answered) == 20_000
+        forwarded.beginnings._values[str(number).encode()] = None
+    assert len(forwarded._settings) == len(forwarded.beginnings) == 20_000
 
 
 @pytest.mark.parametrize(

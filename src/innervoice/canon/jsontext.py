@@ -72,13 +72,16 @@ def dump_json(value: Any) -> bytes:
     return data
 
 
-def dump_struct(value: msgspec.Struct) -> bytes | None:
-    """Writes a struct like its plain form, in one step; None if it may contain what only `dump_json` can write."""
+def dump_struct(value: msgspec.Struct, *, has_only_words: bool = False) -> bytes | None:
+    """Writes a struct like its plain form, in one step; None if it may contain what only `dump_json` can write.
+
+    With `has_only_words` nothing is searched for that cannot be there: searching takes longer than writing.
+    """
     try:
         data = _ENCODER.encode(value)
     except (UnicodeError, OverflowError, msgspec.MsgspecError):
         return None
-    return None if b"null" in data or b"sNaN" in data else data
+    return data if has_only_words or not (b"null" in data or b"sNaN" in data) else None
 
 
 def _load_leniently(
@@ -99,6 +102,7 @@ def _load_leniently(
         raise NestedTooDeeplyError("the JSON is nested too deeply") from None
 
 
+_USUAL_TYPES = frozenset({str, int, bool, type(None)})
 _MOST_DIGITS = 512
 """A longer number would take far more memory than its text, as `1e4000` does."""
 
@@ -120,15 +124,15 @@ def _finite(literal: str) -> Any:
 
 def _has_odd_number(value: Any) -> bool:
     """Whether the value contains a number that the fast encoder would write as something else."""
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, dict):
-            pending.extend(item.values())
-        elif isinstance(item, (list, tuple)):
-            pending.extend(item)
-        elif isinstance(item, Decimal) or (isinstance(item, float) and not math.isfinite(item)):
-            return True
+    holders: list[Any] = [(value,)]
+    for holder in holders:  # which grows meanwhile
+        for item in holder.values() if isinstance(holder, dict) else holder:
+            if type(item) in _USUAL_TYPES:
+                continue
+            if isinstance(item, (dict, list, tuple)):
+                holders.append(item)
+            elif isinstance(item, Decimal) or (isinstance(item, float) and not math.isfinite(item)):
+                return True
     return False
 
 

@@ -18,7 +18,7 @@ from innervoice.canon.blobs import REFERENCE, with_references, with_seals
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, dump_struct, load_json
 from innervoice.canon.messages import Message
-from innervoice.canon.parts import Part
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
@@ -42,7 +42,7 @@ def to_json(
         blobs is None
         and isinstance(value, Value)
         and not isinstance(value, StructuredResponse)
-        and (data := dump_struct(value)) is not None
+        and (data := dump_struct(value, has_only_words=_has_only_words(value))) is not None
     ):
         return data
     items = list(value) if isinstance(value, (list, tuple)) else [value]
@@ -57,6 +57,19 @@ def to_json(
     if blobs is not None:
         builtins = with_references(builtins, blobs)
     return dump_json(builtins if isinstance(value, (list, tuple)) else builtins[0])
+
+
+def _has_only_words(value: Value) -> bool:
+    """Whether it is a turn without numbers and null, which other programs' JSON may have."""
+    if not isinstance(value, Message):
+        return False
+    for part in value.parts:
+        if not isinstance(part, (Text, Thinking, ToolCall)):
+            return False
+        block = part.origin.block if part.origin else None
+        if block is not None and not (isinstance(block, dict) and all(isinstance(item, str) for item in block.values())):  # fmt: skip
+            return False
+    return True
 
 
 def plain_form(value: Any) -> Any:

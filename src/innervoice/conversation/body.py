@@ -28,6 +28,8 @@ _MARK = re.compile(rb',\s*"%s"\s*:\s*\{[^{}]*\}' % _CACHE_MARK)
 _BILLING = re.compile(re.escape(BILLING_LINE.encode()) + rb'[^"]*')
 _NEAR = 64
 """How many items at the end may be new; with more, reading the whole request costs no more than looking for its beginning."""
+_NEXT = 6
+"""How many are new in nearly all requests: an answer, the results of its calls, and a question."""
 
 
 class SplitBody:
@@ -61,7 +63,7 @@ class SplitBody:
         if not self.has_marks:
             return ()
         items = enumerate(map(bytes, self.items))
-        return tuple((number, item) for number, item in items if _CACHE_MARK in item)
+        return tuple([(number, item) for number, item in items if _CACHE_MARK in item])
 
     @cached_property
     def marked_settings(self) -> tuple[bytes, ...]:
@@ -79,10 +81,14 @@ class SplitBody:
     @cached_property
     def settings(self) -> bytes:
         """A digest of everything but the conversation and the model's name."""
-        return self.digest_without(())
+        return self._digest_without(())
 
     def digest_without(self, names: Collection[str]) -> bytes:
         """A digest of the settings without some of them."""
+        there = [name for name in names if name in self.members]
+        return self._digest_without(there) if there else self.settings
+
+    def _digest_without(self, names: Collection[str]) -> bytes:
         left_out = {self.history, "model", *names}
         return self.digest_of(name for name in self.members if name not in left_out)
 
@@ -98,10 +104,24 @@ class SplitBody:
     @cached_property
     def beginnings(self) -> dict[int, bytes]:
         """How many items -> a digest of the conversation up to there, for the last ones."""
+        return self._digests(_NEAR)
+
+    @cached_property
+    def _next_beginnings(self) -> dict[int, bytes]:
+        return self._digests(_NEXT)
+
+    def beginning(self, count: int) -> bytes | None:
+        """The digest of the first items; None if there are so many more that nobody asks."""
+        is_next = count > len(self.items) - _NEXT
+        return (self._next_beginnings if is_next else self.beginnings).get(count)
+
+    def _digests(self, last: int) -> dict[int, bytes]:
         items = self.items
-        if self.has_marks:
-            items = [_unmarked(bytes(item)) for item in items]
-        first = max(0, len(items) - _NEAR)
+        if self.marked_items:
+            items = [*items]
+            for number, item in self.marked_items:
+                items[number] = _MARK.sub(b"", item)
+        first = max(0, len(items) - last)
         # Most items are digested at once, because a history may be long.
         digest = sha256(b"\0".join((b"", *items[:first])))
         digests: dict[int, bytes] = {}

@@ -16,7 +16,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Text, ToolResult
 from innervoice.conversation.body import SplitBody
 
-__all__ = ["Beginnings", "Growth", "growth_of", "is_plain", "result_ids"]
+__all__ = ["Beginnings", "Growth", "growth_of", "is_plain", "last_known", "result_ids"]
 
 Known = TypeVar("Known")
 
@@ -30,13 +30,19 @@ class Beginnings(Generic[Known]):
     def __len__(self) -> int:
         return len(self._values)
 
+    def has(self, digest: bytes, owner: bytes) -> bool:
+        """Whether a beginning is known, by its digest."""
+        return digest + owner in self._values
+
     def longest(
         self, body: SplitBody, owner: bytes, *, answered: bool, most: int | None = None
     ) -> tuple[int, Known] | None:
         """The longest known beginning, of `most` items: how many it has, and what is known of it. With `answered`, more must follow: the answer to it."""
         most = min(len(body.items) - answered, len(body.items) if most is None else most)
-        for count, digest in reversed(body.beginnings.items()):
-            if count <= most and (value := self._values.used(digest + owner)) is not None:
+        for count in range(most, 0, -1):
+            if (digest := body.beginning(count)) is None:
+                break
+            if (value := self._values.used(digest + owner)) is not None:
                 return count, value
         return None
 
@@ -44,18 +50,19 @@ class Beginnings(Generic[Known]):
         self, body: SplitBody, owner: bytes, start: int, end: int
     ) -> Iterator[tuple[int, Known]]:
         """The known beginnings that have more items than one number, and fewer than another, the shortest first."""
-        for count, digest in body.beginnings.items():
-            if start < count < end and (value := self._values.used(digest + owner)) is not None:
+        for count in range(start + 1, end):
+            digest = body.beginning(count)
+            if digest and (value := self._values.used(digest + owner)) is not None:
                 yield count, value
 
     def whole(self, body: SplitBody, owner: bytes) -> Known | None:
         """What is known of the whole conversation."""
-        digest = body.beginnings.get(len(body.items))
+        digest = body.beginning(len(body.items))
         return None if digest is None else self._values.used(digest + owner)
 
     def add(self, body: SplitBody, owner: bytes, value: Known, count: int | None = None) -> None:
         """Adds what is known of a conversation, or of its first `count` items, which must be among its last ones."""
-        digest = body.beginnings.get(len(body.items) if count is None else count)
+        digest = body.beginning(len(body.items) if count is None else count)
         if digest is not None:
             self._values[digest + owner] = value
 
@@ -67,6 +74,17 @@ class Beginnings(Generic[Known]):
     def clear(self) -> None:
         """Forgets everything."""
         self._values.clear()
+
+
+def last_known(body: SplitBody, owner: bytes, *known: Beginnings[Any]) -> Beginnings[Any] | None:
+    """Which of these knows the longest beginning of a conversation, or all of it; None if none of them knows one."""
+    for count in range(len(body.items), 0, -1):
+        if (digest := body.beginning(count)) is None:
+            break
+        for one in known:
+            if one.has(digest, owner):
+                return one
+    return None
 
 
 class Growth(NamedTuple):

@@ -69,6 +69,8 @@ class Frame(NamedTuple):
     """The size of all pieces."""
     history: bytes
     """How the list of messages begins, in the first piece."""
+    unmarked_pieces: int = 0
+    """How many pieces were looked at, and have no cache marks in their messages."""
 
     @property
     def body(self) -> bytes:
@@ -77,19 +79,24 @@ class Frame(NamedTuple):
 
     def unmarked(self) -> Frame | None:
         """The body without the cache marks of its messages; None if not all of them can be left out, or something else in it varies."""
-        head, *pieces = self.before
-        if _BILLING in head:
-            return None
-        start = head.index(self.history)
-        pieces = [head[start:], *pieces]
-        if not _has_marks(pieces):
-            return self
-        pieces = [_MARK.sub(b"", piece) for piece in pieces]
+        known, pieces = self.unmarked_pieces, [*self.before[self.unmarked_pieces :]]
+        head = b""
+        if not known:
+            if _BILLING in pieces[0]:
+                return None
+            start = pieces[0].index(self.history)
+            head, pieces[0] = pieces[0][:start], pieces[0][start:]
+        size = self.size
         if _has_marks(pieces):
-            return None
-        before = (head[:start] + pieces[0], *pieces[1:])
-        size = sum(map(len, before)) + len(self.after)
-        return self._replace(before=before, size=size)
+            size -= sum(map(len, pieces))
+            pieces = [_MARK.sub(b"", piece) for piece in pieces]
+            size += sum(map(len, pieces))
+            if _has_marks(pieces):
+                return None
+        if head:
+            pieces[0] = head + pieces[0]
+        before = (*self.before[:known], *pieces)
+        return self._replace(before=before, size=size, unmarked_pieces=len(before))
 
     def grown(self, messages: list[Any]) -> Frame:
         """The body with further messages."""
@@ -162,14 +169,14 @@ class AppendedRequests:
     ) -> None:
         self._now = now
         self._values: Bounded[bytes, _Answered] = Bounded(most_bytes, _size)
-        self._answered = Beginnings(self._values)
+        self.beginnings = Beginnings(self._values)
 
     def clear(self) -> None:
         """Forgets everything: another configuration may change what is sent."""
-        self._answered.clear()
+        self.beginnings.clear()
 
     def __len__(self) -> int:
-        return len(self._answered)
+        return len(self.beginnings)
 
     def find(
         self,
@@ -180,7 +187,7 @@ class AppendedRequests:
         opened: Opened,
     ) -> Appended | None:
         """What is sent for a request that continues at a candidate; None for one that must be read as a whole."""
-        again = self._answered.whole(body, owner)
+        again = self.beginnings.whole(body, owner)
         if (
             again is not None
             and again.marks == body.marked_items
@@ -188,14 +195,14 @@ class AppendedRequests:
         ):
             return again.sent
         first_marked = body.marked_items[0][0] if body.marked_items else None
-        match = self._answered.longest(body, owner, answered=True, most=first_marked)
+        match = self.beginnings.longest(body, owner, answered=True, most=first_marked)
         if match is None or not self._fits(match[1], body, betas):
             return None
         # Where marks were moved, the last turns are written again, each from what is known of it.
         count, answered = match
         sent: Appended | None = replace(answered.sent, frame=answered.unmarked)
         steps = (
-            [*self._answered.between(body, owner, count, len(body.items))] if first_marked else []
+            [*self.beginnings.between(body, owner, count, len(body.items))] if first_marked else []
         )
         for end, following in (*steps, (len(body.items), None)):
             if sent is None:
@@ -221,11 +228,11 @@ class AppendedRequests:
         while self._values and self._is_old(next(iter(self._values.values()))):
             self._values.pop(next(iter(self._values)))
         facts = (unmarked, body.marked_items, body.marked_settings)
-        self._answered.add(body, owner, _Answered(sent, answer, self._now(), *facts))
+        self.beginnings.add(body, owner, _Answered(sent, answer, self._now(), *facts))
 
     def forget(self, body: SplitBody, owner: bytes) -> None:
         """Handles the refusal of a request that continued from here."""
-        self._answered.forget(body, owner)
+        self.beginnings.forget(body, owner)
 
     def _is_old(self, answered: _Answered) -> bool:
         return self._now() - answered.at > LIMITS.appended_seconds
@@ -234,7 +241,7 @@ class AppendedRequests:
 def _size(answered: _Answered) -> int:
     frame, unmarked = answered.sent.frame, answered.unmarked
     marks = sum(len(item) for _, item in answered.marks)
-    return frame.size + marks + (0 if unmarked is frame else unmarked.size)
+    return frame.size + marks + (0 if unmarked.size == frame.size else unmarked.size)
 
 
 class _Appending:

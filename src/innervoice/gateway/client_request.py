@@ -25,6 +25,7 @@ from innervoice.canon.parts import Part
 from innervoice.canon.usage import Usage
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
+from innervoice.conversation.growth import last_known
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
@@ -226,12 +227,15 @@ class ClientRequest:
         if self.state is not None and not self.state.is_plain:
             return await self._continued(self.state, candidate, route)
         if self.split is not None and self._rewritten is None and route.is_free:
-            owner = self._owner(self.split, candidate)
-            attempt = self._forwarded(self.split, owner, candidate) or self._appended(
-                self.split, owner, candidate
-            )
-            if attempt is not None:
-                return attempt
+            body, owner = self.split, self._owner(self.split, candidate)
+            forwarded, appended = self._gateway.forwarded.beginnings, self._gateway.appended.beginnings  # fmt: skip
+            ways = [self._forwarded, self._appended]
+            # A client that drops reasoning forwards only the first question: everything after it would be read in vain.
+            if len(body.items) > 1 and last_known(body, owner, forwarded, appended) is appended:
+                ways.reverse()
+            for way in ways:
+                if (attempt := way(body, owner, candidate)) is not None:
+                    return attempt
         return await self._attempt(await self._aside(self._read), candidate, route)
 
     def _owner(self, body: SplitBody, candidate: Candidate) -> bytes:

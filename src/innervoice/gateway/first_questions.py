@@ -116,7 +116,7 @@ class FirstQuestions:
 
 def _key(body: SplitBody, owner: bytes) -> bytes:
     """The owner, and what comes before the last item."""
-    return owner + body.beginnings.get(len(body.items) - 1, b"")
+    return owner + (body.beginning(len(body.items) - 1) or b"")
 
 
 def question_of(item: Any) -> Message | None:

@@ -76,12 +76,12 @@ class ForwardedRequests:
 
     def __init__(self) -> None:
         self._settings: Bounded[bytes, _Settings] = Bounded(LIMITS.forwarded_conversations)
-        self._answered: Beginnings[_Answered] = Beginnings(Bounded(LIMITS.forwarded_conversations))
+        self.beginnings: Beginnings[_Answered] = Beginnings(Bounded(LIMITS.forwarded_conversations))
 
     def clear(self) -> None:
         """Forgets everything: another configuration may change which requests are forwarded."""
         self._settings.clear()
-        self._answered.clear()
+        self.beginnings.clear()
 
     def forget(self, owner: bytes) -> None:
         """Handles the refusal of a request with these settings: they are learned anew."""
@@ -92,7 +92,7 @@ class ForwardedRequests:
         settings = self._settings.used(owner)
         if settings is None:
             return None
-        match = self._answered.longest(body, owner, answered=True)
+        match = self.beginnings.longest(body, owner, answered=True)
         if match is None:
             digest, thoughts = _with_questions(settings.start.copy(), body.items), 0
         else:
@@ -123,7 +123,7 @@ class ForwardedRequests:
         behind = digest.copy()
         behind.add(answer)
         thoughts += sum(map(is_reasoning, answer.parts))
-        self._answered.add(body, owner, _Answered(behind, _proof(answer), thoughts))
+        self.beginnings.add(body, owner, _Answered(behind, _proof(answer), thoughts))
 
 
 def _grown(answered: _Answered, body: SplitBody, items: Sequence[Any]) -> ConversationDigest | None:

@@ -287,4 +287,6 @@ _shown_name = lru_cache(maxsize=1024)(_made_showable)
 
 def _plain(text: str) -> str:
     """A text without characters that move the cursor, end a line, or change the order of others."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else "\ufffd" for character in text)

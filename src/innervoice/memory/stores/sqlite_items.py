@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -391,13 +392,14 @@ def is_locked(error: BaseException) -> bool:
 
 def write_data(connection: sqlite3.Connection, start: int, items: Sequence[bytes]) -> None:
     """Appends the data of items at a place, the end of all data so far."""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     end = start
     for data in items:
-        for number, *_ in _parts(end, len(data)):
-            counts[number] = counts.get(number, 0) + 1
+        if data:
+            counts.update(range(end // PIECE, (end + len(data) - 1) // PIECE + 1))
         end += len(data)
     everything = b"".join(items)
+    new = []
     for number, offset, begin, until in _parts(start, len(everything)):
         part = everything[begin:until]
         if offset:
@@ -406,8 +408,8 @@ def write_data(connection: sqlite3.Connection, start: int, items: Sequence[bytes
                 piece.seek(_COUNT + offset)
                 piece.write(part)
         else:
-            whole = counts[number].to_bytes(_COUNT, "little") + part.ljust(PIECE, b"\0")
-            connection.execute("INSERT INTO pieces VALUES (?, ?)", (number, whole))
+            new.append((number, counts[number].to_bytes(_COUNT, "little") + part.ljust(PIECE, b"\0")))  # fmt: skip
+    connection.executemany("INSERT INTO pieces VALUES (?, ?)", new)
     if end > start:
         connection.execute("UPDATE tail SET place = ?", (end,))
 

@@ -19,13 +19,15 @@ from innervoice.conversation.turns import RenamedCalls, call_ids, shown_turn
 from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["LoggedGrowth", "RequestChains"]
+__all__ = ["MOST_SETTINGS", "LoggedGrowth", "RequestChains", "Settings"]
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _PREVIOUS = "previous_response_id"
 _PASSING = (_PREVIOUS, "metadata")
 """Members that differ in every request, and do not affect the answer."""
 _MOST = 50_000
+MOST_SETTINGS = 32
+"""With many tools, settings are large."""
 
 
 class _Beginning(NamedTuple):
@@ -56,8 +58,15 @@ class LoggedGrowth(NamedTuple):
     has_answer: bool
     """Whether the answer to the base comes next."""
     new: tuple[Message, ...]
-    settings: Request | None
+    settings: Settings | None
     """Its settings; None if they are the same as in the base."""
+
+
+class Settings(NamedTuple):
+    """What a request has besides its messages."""
+
+    digest: bytes
+    request: Request
 
 
 class RequestChains:
@@ -66,6 +75,8 @@ class RequestChains:
     def __init__(self) -> None:
         self._beginnings: Beginnings[_Beginning] = Beginnings(Bounded(_MOST))
         self._settings: Bounded[str, bytes] = Bounded(_MOST)
+        self._read: Bounded[bytes, Request] = Bounded(MOST_SETTINGS)
+        """Settings that were read; new conversations begin with the same ones."""
         self._answers: Bounded[str, _Answer] = Bounded(_MOST)
         self._responses: Bounded[str, str] = Bounded(_MOST)
         self._counts: Bounded[str, int] = Bounded(_MOST)
@@ -82,9 +93,10 @@ class RequestChains:
         dialect, model = body.dialect, body.model
         key = f"{owner}\0{dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(_SYSTEM)
         start, base = self._base(body, key)
-        has_new_settings = self._has_new_settings(id, base, body)
+        digest = self._new_settings(id, base, body)
+        read = None if digest is None else self._read.used(digest)
         value = {}
-        if has_new_settings:
+        if digest is not None and read is None:
             value = {name: body.value(name) for name in body.members if name != body.history}
         if body.is_listed:
             value[body.history] = [load_json(item) for item in body.items[start:]]
@@ -96,7 +108,9 @@ class RequestChains:
         shared = base.size if base else 0
         self._learn(id, body, key, start, shared, len(request.messages))
         has_answer, new = self._with_answer(base, request.messages)
-        settings = request.replace(messages=(), model=model) if has_new_settings else None
+        if digest is not None and read is None:
+            read = self._read[digest] = request.replace(messages=(), model=model)
+        settings = Settings(digest, read) if digest is not None and read is not None else None
         return LoggedGrowth(base.id if base else None, shared, has_answer, new, settings)
 
     def _base(self, body: SplitBody, key: bytes) -> tuple[int, _Beginning | None]:
@@ -110,9 +124,11 @@ class RequestChains:
             return 0, None
         return 0, _Beginning(request, self._counts.get(request, 0), is_all=True, is_stored=True)
 
-    def _has_new_settings(self, id: str, base: _Beginning | None, body: SplitBody) -> bool:  # noqa: A002
-        digest = self._settings[id] = body.digest_without(_PASSING)
-        return base is None or self._settings.get(base.id) != digest
+    def _new_settings(self, id: str, base: _Beginning | None, body: SplitBody) -> bytes | None:  # noqa: A002
+        """A digest of the settings; None if they are the same as in the base."""
+        name = f"{body.dialect}\0{body.model}\0".encode("utf-8", "surrogatepass")
+        digest = self._settings[id] = name + body.digest_without(_PASSING)
+        return None if base is not None and self._settings.get(base.id) == digest else digest
 
     def _learn(
         self,
@@ -126,7 +142,7 @@ class RequestChains:
         self._counts[id] = shared + new
         end = len(body.items)
         if end - start == new:  # each item is a message
-            for count in (count for count in body.beginnings if start < count < end):
+            for count in range(start + 1, end):
                 beginning = _Beginning(id, shared + count - start, is_all=False)
                 self._beginnings.add(body, key, beginning, count)
         self._beginnings.add(body, key, _Beginning(id, shared + new, is_all=True))

@@ -172,17 +172,22 @@ class Keeper:
 
     def _origin(self, origin: Mapping[str, Any]) -> dict[str, Any]:
         """The origin of a part, and the places of its seals. The prefix is left out: the messages before are not kept as they were."""
-        record = _selected(origin, "invented")
-        for name in ("provider", "model", "dialect", "scope"):
-            if isinstance(origin.get(name), str):
-                record[name] = self._redactor.name(origin[name], _NAME)
-        for name in ("item", "led_by"):
-            if isinstance(origin.get(name), str):
-                record[name] = f"#{short_hash(origin[name])}"
-        if origin.get("markup") is not None:
-            markup = origin["markup"] if self._is_full else ()
-            record["markup"] = [[place, self._redactor.text(text)] for place, text in markup]
-        if seals := _placeholders(origin.get("block"), origin.get("seals", ())):
+        record: dict[str, Any] = {}
+        seals = None
+        for name, value in origin.items():
+            match name:
+                case "provider" | "model" | "dialect" | "scope" if isinstance(value, str):
+                    record[name] = self._redactor.name(value, _NAME)
+                case "item" | "led_by" if isinstance(value, str):
+                    record[name] = f"#{short_hash(value)}"
+                case "invented":
+                    record[name] = value
+                case "markup" if value is not None:
+                    markup = value if self._is_full else ()
+                    record[name] = [[place, self._redactor.text(text)] for place, text in markup]
+                case "seals":
+                    seals = _placeholders(origin.get("block"), value)
+        if seals:
             record["block"], record["seals"] = seals
         return record
 
@@ -248,7 +253,7 @@ class Keeper:
 
 
 def _selected(value: Mapping[str, Any], *names: str) -> dict[str, Any]:
-    return {name: value[name] for name in names if value.get(name) is not None}
+    return {name: item for name in names if (item := value.get(name)) is not None}
 
 
 def _without_null(value: dict[str, Any]) -> dict[str, Any]:
@@ -262,10 +267,13 @@ def _without_null(value: dict[str, Any]) -> dict[str, Any]:
 
 def _numbers(value: Any) -> Any:
     """Counts, and their names."""
-    if isinstance(value, dict):
-        counts = {redacted_name(str(name))[:_WORD]: _numbers(item) for name, item in value.items()}
-        return {name: item for name, item in counts.items() if item is not None}
-    return value if isinstance(value, (int, float)) else None
+    if not isinstance(value, dict):
+        return value if isinstance(value, (int, float)) else None
+    counts = {}
+    for name, item in value.items():
+        if (kept := _numbers(item)) is not None:
+            counts[redacted_name(str(name))[:_WORD]] = kept
+    return counts
 
 
 def _placeholders(block: Any, paths: Any) -> tuple[dict[str, Any], list[str]] | None:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from innervoice.canon.bounded import Bounded
 from innervoice.canon.events import (
     Event,
     PartEnd,
@@ -35,7 +36,7 @@ from innervoice.conversation.body import SplitBody
 from innervoice.errors import DecodeError, InnervoiceError
 from innervoice.folding import FoldedPart, PartFolder
 from innervoice.privacy.redactor import short_hash
-from innervoice.sources.request_log.chains import RequestChains
+from innervoice.sources.request_log.chains import MOST_SETTINGS, RequestChains
 from innervoice.sources.request_log.files import LogBounds, LogFiles
 from innervoice.sources.request_log.records import MOST_FILLED, Keeper, Level, with_fillers
 
@@ -135,6 +136,7 @@ class RequestLog:
             "shape": Keeper("shape"),
             "full": Keeper("full"),
         }
+        self._settings: Bounded[tuple[Level, bytes], dict[str, Any]] = Bounded(MOST_SETTINGS)
         self._chains = RequestChains()
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
@@ -255,7 +257,11 @@ class RequestLog:
         record |= {"base": grown.base, "kept": grown.shared, "answer": grown.has_answer}
         record["new"] = keeper.messages(grown.new)
         if grown.settings is not None:
-            record["settings"] = keeper.settings(grown.settings)
+            digest, settings = grown.settings
+            kept = self._settings.used((keeper.level, digest))
+            if kept is None:
+                kept = self._settings[keeper.level, digest] = keeper.settings(settings)
+            record["settings"] = kept
         self._line(record)
 
     def write_growth(self, logged: LoggedRequest, events: Sequence[Event]) -> None:
