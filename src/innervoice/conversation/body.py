@@ -26,6 +26,8 @@ DIGEST_BYTES = 16
 _CACHE_MARK = CACHE_MARKS[0].encode()
 _MARK = re.compile(rb',\s*"%s"\s*:\s*\{[^{}]*\}' % _CACHE_MARK)
 _BILLING = re.compile(re.escape(BILLING_LINE.encode()) + rb'[^"]*')
+_BEGINNING = 200
+"""So many bytes of a conversation are looked for; in a body that has them twice its place is not known."""
 _NEAR = 64
 """How many items at the end may be new; with more, reading the whole request costs no more than looking for its beginning."""
 _NEXT = 6
@@ -46,6 +48,15 @@ class SplitBody:
         self.is_listed = conversation is not None and bytes(memoryview(conversation)[:1]) == b"["
         """Whether the conversation is a list; some APIs accept a text."""
         self.items: list[Any] = split_items(conversation) if self.is_listed else []
+
+    @cached_property
+    def frame(self) -> tuple[bytes, bytes]:
+        """What comes before the conversation and what follows it; all of the body and nothing, if its place cannot be told soon."""
+        conversation = bytes(self.members.get(self.history, b""))
+        start = self.body.find(conversation[:_BEGINNING])
+        if not conversation or not self.body.startswith(conversation, start):
+            return self.body, b""
+        return self.body[:start], self.body[start + len(conversation) :]
 
     def value(self, name: str) -> Any:
         """A member, read; None if there is none."""

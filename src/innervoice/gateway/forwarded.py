@@ -101,7 +101,7 @@ class ForwardedRequests:
             thoughts = answered.thoughts
         if digest is None:
             return None
-        data = with_model(body.body, body.value("model"), candidate.target.model)
+        data = with_model(body.body, body.value("model"), candidate.target.model, body.frame)
         if data is None:
             return None
         return Forwarded(data, settings.request, settings.wire, digest, thoughts)
@@ -165,25 +165,32 @@ def is_reasoning(part: Part) -> bool:
     return isinstance(part, Thinking) or any(seals_of(part))
 
 
-def with_model(body: bytes, name_before: Any, model: str) -> bytes | None:
+def with_model(
+    body: bytes, name_before: Any, model: str, frame: tuple[bytes, bytes] | None = None
+) -> bytes | None:
     """The body with another model name; None if the body must be rewritten for that.
 
     A body that has the member twice could name one model to the gateway and another to the provider, so it is not forwarded unchanged.
     The same holds for a member whose name is spelled with escapes. Members of that name at deeper levels, as in the schemas of Claude Code's
-    tools, are something else.
+    tools, are something else. `frame` is what comes before the conversation and behind it, which has none of the members of the body.
     """
     if name_before is None:
         return body  # the URL path has the name
-    if b"\\u00" in body and _ESCAPED_NAME.search(body):
+    before, behind = frame or (body, b"")
+    if any(b"\\u00" in piece and _ESCAPED_NAME.search(piece) for piece in (before, behind)):
         return None
-    match = _MODEL.search(body)
+    match = _MODEL.search(before) or _MODEL.search(behind)
     if match is None or match[1] != dump_json(name_before):
         return None
     start, end = match.span(1)
+    if match.string is behind:
+        shift = len(body) - len(behind)
+        start, end = start + shift, end + shift
     name = dump_json(model)
-    changed = body[:start] + name + body[end:]
+    changed = b"".join((body[:start], name, body[end:]))
     # The last of several members counts: if it is not the one that was replaced, it still has the old name.
-    return changed if body.count(b'"model"') == 1 or _asks_for(changed, name) else None
+    is_only = before.count(b'"model"') + behind.count(b'"model"') == 1
+    return changed if is_only or _asks_for(changed, name) else None
 
 
 def _asks_for(body: bytes, name: bytes) -> bool:
