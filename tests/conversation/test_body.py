@@ -107,10 +107,31 @@ def test_one_item_is_not_two():
     assert set(one.beginnings.values()).isdisjoint(other.beginnings.values())
 
 
-def test_new_items_are_read_alone():
+def test_new_items_are_read_alone_and_once():
     body = split([QUESTION, {"role": "assistant", "content": "2"}, QUESTION], max_tokens=5)
 
-    request = body.read(body.items[1:])
+    assert ["assistant", "user"] == [message.role for message in body.messages(1)]
+    assert ["assistant"] == [message.role for message in body.messages(1, 2)]
+    assert body.messages(1) is body.messages(1)
 
-    assert ["assistant", "user"] == [message.role for message in request.messages]
-    assert ("some-model", None) == (request.model, request.max_tokens)
+
+@pytest.mark.parametrize("dialect", [name for name in DIALECTS if name not in ("gemini-interactions", "bedrock-converse")])  # fmt: skip
+def test_a_question_is_what_the_dialect_reads(dialect):
+    """A text of the user takes a shorter way, and says the same. The other two dialects have no texts without a type."""
+    item = {"role": "user", "parts" if dialect == "gemini" else "content": "Why?"}
+    if dialect == "gemini":
+        item["parts"] = [{"text": "Why?"}]
+    body = split([item, item], dialect=dialect)
+
+    assert body.question(0) == body.messages(0, 1)[0] == body.messages(1, 2)[0]
+    assert (body.question(0), body.question(1)) == body.messages(0)
+    assert ("user", "Why?") == (body.question(0).role, body.question(0).text)
+
+
+@given(st.integers(1, 90), st.sets(st.integers(0, 89)))
+def test_the_digest_of_a_beginning_is_the_same_from_near_and_far(count, marked):
+    """The last ones are asked for alone, and are those of the whole conversation."""
+    items = [{"role": "user", "content": [{"type": "text", "text": f"{number}", **(MARK if number in marked else {})}]} for number in range(count)]  # fmt: skip
+    body = split(items)
+
+    assert body.beginnings == {number: found for number in range(count + 1) if (found := body.beginning(number))}  # fmt: skip

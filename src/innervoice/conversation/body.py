@@ -16,7 +16,8 @@ from hashlib import blake2b, sha256
 from typing import Any
 
 from innervoice.canon.jsontext import load_finite_json, load_json, split_items, split_members
-from innervoice.canon.request import Request
+from innervoice.canon.messages import Message, Role
+from innervoice.canon.parts import Text
 from innervoice.canon.words import BILLING_LINE, CACHE_MARKS
 from innervoice.wire.dialects import dialect_named, request_reader_of
 
@@ -48,6 +49,8 @@ class SplitBody:
         self.is_listed = conversation is not None and bytes(memoryview(conversation)[:1]) == b"["
         """Whether the conversation is a list; some APIs accept a text."""
         self.items: list[Any] = split_items(conversation) if self.is_listed else []
+        self._questions: dict[int, Message | None] = {}
+        self._messages: dict[tuple[int, int], tuple[Message, ...]] = {}
 
     @cached_property
     def frame(self) -> tuple[bytes, bytes]:
@@ -142,10 +145,42 @@ class SplitBody:
             digests[count] = digest.copy().digest()
         return digests
 
-    def read(self, items: Iterable[Any]) -> Request:
-        """A request with these items alone; no setting changes how an item is read. Raises an error for items that cannot be read."""
-        value = {"model": self.model, self.history: [load_finite_json(item) for item in items]}
-        return request_reader_of(self.dialect)(value)
+    def question(self, number: int) -> Message | None:
+        """An item that is only a text, of the user or of the system prompt; None for any other."""
+        if number not in self._questions:
+            self._questions[number] = _question_of(load_json(self.items[number]))
+        return self._questions[number]
+
+    def messages(self, start: int, end: int | None = None) -> tuple[Message, ...]:
+        """The messages of these items; no setting changes how an item is read. Raises an error for items that cannot be read.
+
+        They are read once, for whoever asks.
+        """
+        end = len(self.items) if end is None else end
+        if (start, end) not in self._messages:
+            self._messages[start, end] = self._read(start, end)
+        return self._messages[start, end]
+
+    def _read(self, start: int, end: int) -> tuple[Message, ...]:
+        # A new conversation is mostly a question, which was looked at before.
+        if start == 0 and all(self.question(number) for number in range(end)):
+            return tuple(filter(None, map(self.question, range(end))))
+        items = [load_finite_json(item) for item in self.items[start:end]]
+        return request_reader_of(self.dialect)({"model": self.model, self.history: items}).messages
+
+
+def _question_of(item: Any) -> Message | None:
+    role: Role = "user"
+    match item:
+        case {"role": "user", "content": str(text), **rest} if not rest:
+            pass
+        case {"role": "system" | "developer", "content": str(text), **rest} if not rest:
+            role = "system"
+        case {"role": "user", "parts": [{"text": str(text), **more}], **rest} if not (rest or more):
+            pass
+        case _:
+            return None
+    return Message(role, (Text(text),)) if text.strip() else None
 
 
 def _unmarked(data: bytes) -> bytes:

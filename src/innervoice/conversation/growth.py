@@ -8,7 +8,7 @@ it stands in a log) is kept under the digest of its beginning, and found again b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from innervoice.canon.bounded import Bounded
@@ -100,10 +100,10 @@ class Growth(NamedTuple):
         return sorted(call.id for call in self.turn.tool_calls) == sorted(result_ids(self.rest))
 
 
-def growth_of(body: SplitBody, items: Sequence[Any]) -> Growth | None:
+def growth_of(body: SplitBody, start: int, end: int | None = None) -> Growth | None:
     """Reads the new items of a request; None if they are not an answer and plain messages after it."""
     try:
-        turn, *rest = body.read(items).messages
+        turn, *rest = body.messages(start, end)
     except Exception:  # noqa: BLE001 - whoever reads the whole request says what is wrong with it
         return None
     if turn.role != "assistant" or not all(map(is_plain, rest)):

@@ -208,7 +208,7 @@ class AppendedRequests:
             if sent is None:
                 break
             step = _Appending(sent, answered.answer, candidate, opened)
-            sent = step.appended(body, body.items[count:end])
+            sent = step.appended(body, count, end)
             if following is not None:
                 count, answered = end, following
         return sent
@@ -254,9 +254,9 @@ class _Appending:
         self._target, self._opened = candidate.target, opened
         self._carried: list[Part] = []
 
-    def appended(self, body: SplitBody, items: Sequence[Any]) -> Appended | None:
+    def appended(self, body: SplitBody, start: int, end: int) -> Appended | None:
         """The whole request; None if anything but the end may have to change."""
-        growth = growth_of(body, items)
+        growth = growth_of(body, start, end)
         if growth is None or not self._is_answer(growth.turn) or not self._goes_on(growth):
             return None
         sent, request = self._sent, self._request(growth)
@@ -278,7 +278,7 @@ class _Appending:
             digest=digest,
             counts=counts,
             notes=_recounted((*sent.notes, *wire.notes), counts.restored),
-            tokens=sent.tokens + sum(map(len, items)) // _BYTES_A_TOKEN,
+            tokens=sent.tokens + sum(map(len, body.items[start:end])) // _BYTES_A_TOKEN,
             is_settled=sent.is_settled and not any(map(_is_filled, plan.plan.decisions)),
         )
 

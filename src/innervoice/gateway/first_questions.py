@@ -9,12 +9,10 @@ question: so the settings are read, planned and written once, and the bytes arou
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from innervoice.canon.bounded import Bounded
-from innervoice.canon.jsontext import dump_json, load_json
-from innervoice.canon.messages import Message, Role
-from innervoice.canon.parts import Text
+from innervoice.canon.jsontext import dump_json
 from innervoice.conversation.body import SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.gateway.appended import Appended
@@ -24,7 +22,7 @@ if TYPE_CHECKING:
     from innervoice.canon.request import Request
     from innervoice.conversation.prefix import Prefix
 
-__all__ = ["FirstQuestions", "question_of"]
+__all__ = ["FirstQuestions"]
 
 _BYTES_A_TOKEN = 4
 
@@ -62,7 +60,7 @@ class FirstQuestions:
             return None
         if body.marked_items or known.marked_settings != body.marked_settings:
             return None
-        question = question_of(load_json(body.items[-1]))
+        question = body.question(len(body.items) - 1)
         if question is None or question.role != "user":
             return None
         text = dump_json(question.text)
@@ -90,7 +88,7 @@ class FirstQuestions:
         start: ConversationDigest,
     ) -> None:
         """Remembers what was sent with a question, if nothing but the question would differ in the next one; `start` is the conversation before it."""
-        question = question_of(load_json(body.items[-1]))
+        question = body.question(len(body.items) - 1)
         if question is None or body.marked_items or len(sent.frame.before) != 1:
             return
         *leading, last = request.messages
@@ -117,18 +115,3 @@ class FirstQuestions:
 def _key(body: SplitBody, owner: bytes) -> bytes:
     """The owner, and what comes before the last item."""
     return owner + (body.beginning(len(body.items) - 1) or b"")
-
-
-def question_of(item: Any) -> Message | None:
-    """An item that is only a text, of the user or of the system prompt; None for any other."""
-    role: Role = "user"
-    match item:
-        case {"role": "user", "content": str(text), **rest} if not rest:
-            pass
-        case {"role": "system" | "developer", "content": str(text), **rest} if not rest:
-            role = "system"
-        case {"role": "user", "parts": [{"text": str(text), **more}], **rest} if not (rest or more):
-            pass
-        case _:
-            return None
-    return Message(role, (Text(text),)) if text.strip() else None

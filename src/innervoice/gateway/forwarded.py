@@ -10,12 +10,11 @@ the rest needs no change either, the whole body is forwarded, with another model
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from innervoice.canon.bounded import Bounded
-from innervoice.canon.jsontext import dump_json, load_json, split_members
+from innervoice.canon.jsontext import dump_json, split_members
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request, Wire
@@ -23,7 +22,6 @@ from innervoice.conversation.body import SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import Beginnings, growth_of
 from innervoice.conversation.turns import seals_of, shown_turn
-from innervoice.gateway.first_questions import question_of
 from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import dialect_named
 
@@ -94,10 +92,10 @@ class ForwardedRequests:
             return None
         match = self.beginnings.longest(body, owner, answered=True)
         if match is None:
-            digest, thoughts = _with_questions(settings.start.copy(), body.items), 0
+            digest, thoughts = _with_questions(settings.start.copy(), body), 0
         else:
             count, answered = match
-            digest = _grown(answered, body, body.items[count:])
+            digest = _grown(answered, body, count)
             thoughts = answered.thoughts
         if digest is None:
             return None
@@ -126,12 +124,14 @@ class ForwardedRequests:
         self.beginnings.add(body, owner, _Answered(behind, _proof(answer), thoughts))
 
 
-def _grown(answered: _Answered, body: SplitBody, items: Sequence[Any]) -> ConversationDigest | None:
+def _grown(answered: _Answered, body: SplitBody, start: int) -> ConversationDigest | None:
     """The conversation with the new messages; None if something may have to change."""
-    growth = growth_of(body, items)
+    growth = growth_of(body, start)
     if growth is None or answered.proof != _proof(growth.turn) or not growth.is_answered:
         return None
-    if dialect_named(body.dialect).turns_are_items and len(items) > 1 + len(growth.rest):
+    if dialect_named(body.dialect).turns_are_items and len(body.items) - start > 1 + len(
+        growth.rest
+    ):
         return None  # the turn came in pieces
     digest = answered.digest.copy()
     for message in growth.rest:
@@ -139,14 +139,14 @@ def _grown(answered: _Answered, body: SplitBody, items: Sequence[Any]) -> Conver
     return digest
 
 
-def _with_questions(digest: ConversationDigest, items: Sequence[Any]) -> ConversationDigest | None:
+def _with_questions(digest: ConversationDigest, body: SplitBody) -> ConversationDigest | None:
     """A new conversation; None if it is not only texts, of the user or of the system prompt."""
-    for item in items:
-        message = question_of(load_json(item))
+    for number in range(len(body.items)):
+        message = body.question(number)
         if message is None:
             return None
         digest.add(message)
-    return digest if items else None
+    return digest if body.items else None
 
 
 def _proof(turn: Message) -> int:

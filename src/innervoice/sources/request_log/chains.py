@@ -90,26 +90,22 @@ class RequestChains:
 
     def growth(self, id: str, body: SplitBody, owner: str) -> LoggedGrowth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
-        dialect, model = body.dialect, body.model
-        key = f"{owner}\0{dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(_SYSTEM)
+        key = f"{owner}\0{body.dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(
+            _SYSTEM
+        )
         start, base = self._base(body, key)
         digest = self._new_settings(id, base, body)
         read = None if digest is None else self._read.used(digest)
-        value = {}
-        if digest is not None and read is None:
-            value = {name: body.value(name) for name in body.members if name != body.history}
-        if body.is_listed:
-            value[body.history] = [load_json(item) for item in body.items[start:]]
-        elif body.history in body.members:
-            value[body.history] = body.value(body.history)
-        request = decode_request({**value, "model": model}, dialect)
-        if not value.keys().isdisjoint(_SYSTEM):
-            request = _with_system(request, dialect)
+        if body.is_listed and (digest is None or read is not None):
+            messages = body.messages(start)
+        else:
+            request = _request_of(body, start)
+            messages = request.messages
+            if digest is not None:
+                read = self._read[digest] = request.replace(messages=(), model=body.model)
         shared = base.size if base else 0
-        self._learn(id, body, key, start, shared, len(request.messages))
-        has_answer, new = self._with_answer(base, request.messages)
-        if digest is not None and read is None:
-            read = self._read[digest] = request.replace(messages=(), model=model)
+        self._learn(id, body, key, start, shared, len(messages))
+        has_answer, new = self._with_answer(base, messages)
         settings = Settings(digest, read) if digest is not None and read is not None else None
         return LoggedGrowth(base.id if base else None, shared, has_answer, new, settings)
 
@@ -161,6 +157,17 @@ class RequestChains:
         ids = RenamedCalls()
         ids.add(call_ids(new[:1]), answer.calls)
         return True, tuple(map(ids.with_host_ids, new[1:]))
+
+
+def _request_of(body: SplitBody, start: int) -> Request:
+    """The settings, and the items from a place on."""
+    value = {name: body.value(name) for name in body.members if name != body.history}
+    if body.is_listed:
+        value[body.history] = [load_json(item) for item in body.items[start:]]
+    elif body.history in body.members:
+        value[body.history] = body.value(body.history)
+    request = decode_request({**value, "model": body.model}, body.dialect)
+    return request if value.keys().isdisjoint(_SYSTEM) else _with_system(request, body.dialect)
 
 
 def _with_system(request: Request, dialect: str) -> Request:
