@@ -76,14 +76,14 @@ class Beginnings(Generic[Known]):
         self._values.clear()
 
 
-def last_known(body: SplitBody, owner: bytes, *known: Beginnings[Any]) -> Beginnings[Any] | None:
+def last_known(body: SplitBody, owner: bytes, *tables: Beginnings[Any]) -> Beginnings[Any] | None:
     """Which of these knows the longest beginning of a conversation, or all of it; None if none of them knows one."""
     for count in range(len(body.items), 0, -1):
         if (digest := body.beginning(count)) is None:
             break
-        for one in known:
-            if one.has(digest, owner):
-                return one
+        for table in tables:
+            if table.has(digest, owner):
+                return table
     return None
 
 

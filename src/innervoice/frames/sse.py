@@ -71,8 +71,8 @@ class ServerSentEvents:
         if not events:
             return []
         names, texts = zip(*events, strict=True)
-        named = len(names) - names.count(b"")
-        size = 8 * (len(events) + named) + sum(map(len, names)) + sum(map(len, texts))
+        with_name = len(names) - names.count(b"")
+        size = 8 * (len(events) + with_name) + sum(map(len, names)) + sum(map(len, texts))
         if size != len(data):
             return []
         self._started = True

@@ -79,9 +79,9 @@ class Frame(NamedTuple):
 
     def unmarked(self) -> Frame | None:
         """The body without the cache marks of its messages; None if not all of them can be left out, or something else in it varies."""
-        known, pieces = self.unmarked_pieces, [*self.before[self.unmarked_pieces :]]
+        first, pieces = self.unmarked_pieces, [*self.before[self.unmarked_pieces :]]
         head = b""
-        if not known:
+        if not first:
             if _BILLING in pieces[0]:
                 return None
             start = pieces[0].index(self.history)
@@ -95,7 +95,7 @@ class Frame(NamedTuple):
                 return None
         if head:
             pieces[0] = head + pieces[0]
-        before = (*self.before[:known], *pieces)
+        before = (*self.before[:first], *pieces)
         return self._replace(before=before, size=size, unmarked_pieces=len(before))
 
     def grown(self, messages: list[Any]) -> Frame:

@@ -19,7 +19,7 @@ from innervoice.conversation.turns import RenamedCalls, call_ids, shown_turn
 from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
-__all__ = ["MOST_SETTINGS", "LoggedGrowth", "RequestChains", "Settings"]
+__all__ = ["MOST_SETTINGS", "LoggedGrowth", "LoggedSettings", "RequestChains"]
 
 _SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _PREVIOUS = "previous_response_id"
@@ -58,11 +58,11 @@ class LoggedGrowth(NamedTuple):
     has_answer: bool
     """Whether the answer to the base comes next."""
     new: tuple[Message, ...]
-    settings: Settings | None
+    settings: LoggedSettings | None
     """Its settings; None if they are the same as in the base."""
 
 
-class Settings(NamedTuple):
+class LoggedSettings(NamedTuple):
     """What a request has besides its messages."""
 
     digest: bytes
@@ -90,9 +90,8 @@ class RequestChains:
 
     def growth(self, id: str, body: SplitBody, owner: str) -> LoggedGrowth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
-        key = f"{owner}\0{body.dialect}\0".encode("utf-8", "surrogatepass") + body.digest_of(
-            _SYSTEM
-        )
+        key = f"{owner}\0{body.dialect}\0".encode("utf-8", "surrogatepass")
+        key += body.digest_of(_SYSTEM)
         start, base = self._base(body, key)
         digest = self._new_settings(id, base, body)
         read = None if digest is None else self._read.used(digest)
@@ -106,7 +105,7 @@ class RequestChains:
         shared = base.size if base else 0
         self._learn(id, body, key, start, shared, len(messages))
         has_answer, new = self._with_answer(base, messages)
-        settings = Settings(digest, read) if digest is not None and read is not None else None
+        settings = LoggedSettings(digest, read) if digest is not None and read is not None else None
         return LoggedGrowth(base.id if base else None, shared, has_answer, new, settings)
 
     def _base(self, body: SplitBody, key: bytes) -> tuple[int, _Beginning | None]:

@@ -271,8 +271,8 @@ def _numbers(value: Any) -> Any:
         return value if isinstance(value, (int, float)) else None
     counts = {}
     for name, item in value.items():
-        if (kept := _numbers(item)) is not None:
-            counts[redacted_name(str(name))[:_WORD]] = kept
+        if (number := _numbers(item)) is not None:
+            counts[redacted_name(str(name))[:_WORD]] = number
     return counts
 
 

@@ -258,10 +258,10 @@ class RequestLog:
         record["new"] = keeper.messages(grown.new)
         if grown.settings is not None:
             digest, settings = grown.settings
-            kept = self._settings.used((keeper.level, digest))
-            if kept is None:
-                kept = self._settings[keeper.level, digest] = keeper.settings(settings)
-            record["settings"] = kept
+            place = keeper.level, digest
+            if self._settings.used(place) is None:
+                self._settings[place] = keeper.settings(settings)
+            record["settings"] = self._settings[place]
         self._line(record)
 
     def write_growth(self, logged: LoggedRequest, events: Sequence[Event]) -> None:
