@@ -151,3 +151,15 @@ def test_what_was_not_stored_by_us_is_refused(data, says):
 def test_only_values_can_be_stored(value):
     with pytest.raises(iv.UsageError, match="Response"):
         iv.to_json(value)
+
+
+@pytest.mark.parametrize("member", ["block", "cache_mark", "members"])
+@pytest.mark.parametrize("value", [float("inf"), {"a": float("inf")}, {"a": "b", "c": [float("-inf")]}], ids=str)  # fmt: skip
+@pytest.mark.parametrize("place", ["part", "message"])
+def test_a_number_beyond_json_stays_wherever_other_programs_json_is(place, member, value):
+    """Seen failing: infinity in the block of a message, or in a cache mark, was stored as null."""
+    origin = iv.Origin(dialect="anthropic", **{member: value})
+    in_part, in_message = (origin, None) if place == "part" else (None, origin)
+    turn = iv.Message("assistant", (iv.Text("a", origin=in_part),), in_message)
+
+    assert turn == iv.from_json(iv.to_json(turn))

@@ -18,6 +18,7 @@ from innervoice.canon.blobs import REFERENCE, with_references, with_seals
 from innervoice.canon.events import Event
 from innervoice.canon.jsontext import dump_json, dump_struct, load_json
 from innervoice.canon.messages import Message
+from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Response
 from innervoice.canon.value import Value
@@ -61,15 +62,18 @@ def to_json(
 
 def _has_only_words(value: Value) -> bool:
     """Whether it is a turn without numbers and null, which other programs' JSON may have."""
-    if not isinstance(value, Message):
+    if not isinstance(value, Message) or not _is_words(value.origin):
         return False
-    for part in value.parts:
-        if not isinstance(part, (Text, Thinking, ToolCall)):
-            return False
-        block = part.origin.block if part.origin else None
-        if block is not None and not (isinstance(block, dict) and all(isinstance(item, str) for item in block.values())):  # fmt: skip
-            return False
-    return True
+    return all(isinstance(part, (Text, Thinking, ToolCall)) and _is_words(part.origin) for part in value.parts)  # fmt: skip
+
+
+def _is_words(origin: Origin | None) -> bool:
+    if origin is None:
+        return True
+    if origin.cache_mark is not None or origin.members is not None:
+        return False
+    block = origin.block
+    return block is None or (isinstance(block, dict) and all(isinstance(item, str) for item in block.values()))  # fmt: skip
 
 
 def plain_form(value: Any) -> Any:

@@ -86,16 +86,14 @@ class Frame(NamedTuple):
                 return None
             start = pieces[0].index(self.history)
             head, pieces[0] = pieces[0][:start], pieces[0][start:]
-        size = self.size
-        if _has_marks(pieces):
-            size -= sum(map(len, pieces))
-            pieces = [_MARK.sub(b"", piece) for piece in pieces]
-            size += sum(map(len, pieces))
-            if _has_marks(pieces):
-                return None
-        if head:
-            pieces[0] = head + pieces[0]
-        before = (*self.before[:first], *pieces)
+        if not _has_marks(pieces):
+            return self._replace(unmarked_pieces=len(self.before))
+        shorter = [_MARK.sub(b"", piece) for piece in pieces]
+        if _has_marks(shorter):
+            return None
+        size = self.size - sum(map(len, pieces)) + sum(map(len, shorter))
+        shorter[0] = head + shorter[0]
+        before = (*self.before[:first], *shorter)
         return self._replace(before=before, size=size, unmarked_pieces=len(before))
 
     def grown(self, messages: list[Any]) -> Frame:
