@@ -255,3 +255,25 @@ def test_another_event_loop_uses_the_thread(tmp_path):
 
     asyncio.run(run())
     assert [None] == results
+
+
+def test_who_reads_for_long_delays_no_put(tmp_path, monkeypatch):
+    """As a backup does: its view of the file keeps the log from beginning anew. Seen failing: the file was locked for two seconds at a time."""
+    monkeypatch.setattr(sqlite_puts, "_SLOW_SECONDS", 60.0)  # only a lock counts here
+
+    async def run():
+        store = SqliteStore(tmp_path / "s.db")
+        await store.put_soon(item(0), [b"k0"])
+        backup = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+        backup.execute("BEGIN")
+        backup.execute("SELECT count(*) FROM items").fetchone()
+        for number in range(1, 1_000, 4):
+            puts = [store.put_soon(item(one, 8_000), [b"k%d" % one]) for one in range(number, number + 4)]  # fmt: skip
+            assert None not in puts, "the thread writes for a while"
+            await asyncio.gather(*puts)
+        backup.close()
+        there = await found(store, [1, 998])
+        await store.close()
+        return there
+
+    assert 2 == len(asyncio.run(run()))

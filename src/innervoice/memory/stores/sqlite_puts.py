@@ -45,6 +45,8 @@ _LONGEST_REST = 2.0
 """How long the thread writes after a slow group: twice as long after each slow one that follows. One alone says little: the machine may have been busy."""
 _LOG_PAGES = 1_000
 """After about so many pages the log is copied into the file, by a thread: that waits for the disk."""
+_COPY_MILLISECONDS = 10
+"""How long copying waits for others while the file is locked: shorter than a locked file is tried again."""
 _PAGE = 4_096
 _PAGES_AN_ITEM = 4
 """Pages that an item changes besides its data: rows, indexes and keys."""
@@ -178,7 +180,12 @@ def _copy_log(connection: Connection) -> None:
     """Copies the log into the file, so that it begins anew.
 
     First without locking anybody out; then what was written meanwhile, for which the file is locked: a log that always grows while it is
-    copied would never begin anew.
+    copied would never begin anew. Who reads for long, as a backup does, is not waited for: the next time is soon.
     """
-    for how in ("PASSIVE", "RESTART"):
-        connection.execute(f"PRAGMA wal_checkpoint({how})").fetchone()
+    connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+    (patience,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout = {_COPY_MILLISECONDS}")
+    try:
+        connection.execute("PRAGMA wal_checkpoint(RESTART)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout = {patience}")
