@@ -25,6 +25,8 @@ class Provider:
         self.bodies = []
         """The beginnings of the bodies."""
         self.url = ""
+        self.elsewhere = ""
+        """Where a WebSocket is redirected to."""
 
     @property
     def paths(self):
@@ -51,14 +53,23 @@ class Provider:
         self.bodies.append(start)
         status, more, body = self.answer(scope["method"], scope["path"], headers)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        pairs = [(name.encode(), value.encode()) for name, value in {"content-type": "application/json", "set-cookie": "a=b", "x-request-id": "req_1", **more}.items()]  # fmt: skip
+        pairs = [(name.encode(), value.encode("latin-1")) for name, value in {"content-type": "application/json", "set-cookie": "a=b", "x-request-id": "req_1", **more}.items()]  # fmt: skip
         await send({"type": "http.response.start", "status": status, "headers": pairs})
         await send({"type": "http.response.body", "body": data})
 
-    def answer(self, method, path, headers):  # noqa: PLR0911 - a row for each path
+    def answer(self, method, path, headers):  # noqa: C901, PLR0911, PLR0912 - a row for each path
         match method, path.strip("/").split("/"):
-            case "POST", ["v1", "embeddings"]:
+            case "POST", ["v1", "embeddings" | "chat", *_] | ["v1beta", "models", *_]:
                 return 200, {}, ANSWER
+            case "POST", ["v1", "audio" | "images", _]:
+                return 200, {}, {"text": "hello", "usage": {"type": "tokens", "input_tokens": 14, "output_tokens": 45}}  # fmt: skip
+            case _, ["v1", "named"]:
+                return 200, {"content-disposition": "attachment; filename=\xc3\xbc.txt"}, {}
+            case _, ["v1", "broken"]:
+                return 200, {"content-length": "1000000"}, b"x"
+            case "POST", ["v1", "told"]:
+                events = b'data: {"type": "a"}\n\ndata: {"type": "done", "response": {"usage": {"input_tokens": 5, "output_tokens": 6}}}\n\n'  # fmt: skip
+                return 200, {"content-type": "text/event-stream"}, events
             case "POST", ["v1", "files"]:
                 return 200, {}, _FILE
             case "GET", ["v1", "files", _, "content"]:
@@ -82,6 +93,11 @@ class Provider:
     async def talk(self, scope, receive, send):
         """Says hello, and repeats what it is told."""
         await receive()
+        if scope["path"] == "/v1/moved":
+            moved = [(b"location", f"{self.elsewhere}/v1/realtime".encode())]
+            await send({"type": "websocket.http.response.start", "status": 302, "headers": moved})
+            await send({"type": "websocket.http.response.body", "body": b""})
+            return
         if scope["path"] == "/v1/closed":
             await send({"type": "websocket.close", "code": 1000})
             return

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.harness import Served, Upstream
 from innervoice.gateway.in_thread import GatewayInThread
-from innervoice.gateway.upstreams import new_http
+from innervoice.gateway.outgoing import Connections
 
 TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 QUESTION = {
@@ -151,7 +151,7 @@ def test_a_body_cut_short_of_its_length_is_an_error(model, stream):
     with upstream_that_sends(whole[: len(whole) // 2], len(whole)) as url:
 
         async def play():
-            served = Served(http=new_http(), base_url_of=lambda _: url)
+            served = Served(http=Connections().http, base_url_of=lambda _: url)
             reply = await served.call("POST", path, body)
             await served.gateway.close()
             return reply, served.reports[-1]

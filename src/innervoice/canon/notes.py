@@ -134,6 +134,7 @@ SENTENCES: dict[str, str] = {
     "reasoning_shown": "The client asked for reasoning, and its API shows it; the model was asked to show a summary.",
     "cache_key_added": "The provider looks up its prompt cache by a key, and the client sent none; one was derived from the beginning of the conversation.",
     "header_dropped": "The host does not know a feature that the client requested in a header; it was not requested.",
+    "credential_left_out": "The request had keys of other providers besides the one that was sent on; they were left out.",
     "moved_on": "An upstream could not answer; the request went to the next one.",
     "tokens_estimated": "The provider did not count the tokens; the counts are estimates.",
     "cost_unknown": "The caller has a budget, but the price of the model is unknown; nothing was charged to the budget.",

@@ -1,7 +1,7 @@
 """aiohttp as the HTTP client of an `AsyncClient`: `AsyncClient(http=OverAiohttp())`, on asyncio, with `innervoice[aiohttp]`.
 
 Its parser is written in C and returns all available bytes at once, where httpx2 returns one chunk after another. That pays off
-where one process reads many streams at the same time; docs/performance.md has the numbers.
+where one process reads many streams at the same time; docs/performance.md has the numbers. Proxies: `proxies.py`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from importlib import import_module
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from innervoice.client.proxies import proxy_of
 from innervoice.client.settings import LIMITS
 from innervoice.errors import UsageError
 
@@ -66,7 +67,7 @@ class OverAiohttp:
         if self._session is None:
             # A session belongs to the event loop in which it is created.
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=LIMITS["max_connections"]), trust_env=True
+                connector=aiohttp.TCPConnector(limit=LIMITS["max_connections"])
             )
         try:
             answer = await self._session.request(
@@ -76,6 +77,7 @@ class OverAiohttp:
                 headers=request.headers,
                 data=request.content,
                 allow_redirects=False,
+                proxy=proxy_of(request.url),
                 timeout=aiohttp.ClientTimeout(
                     total=None,
                     connect=limits.get("pool"),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 
 from innervoice.canon.jsontext import dump_json
@@ -11,7 +11,13 @@ from innervoice.errors import InnervoiceError
 from innervoice.gateway.callers import Caller, check_model
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import reply, stream_frames
-from innervoice.gateway.endpoints import Endpoint, Missing, endpoint_of
+from innervoice.gateway.endpoints import (
+    Endpoint,
+    Missing,
+    endpoint_of,
+    is_like_an_answer,
+    like_an_answer,
+)
 from innervoice.gateway.errors import NO_OTHER_PATHS, refused, trouble
 from innervoice.gateway.gateway import Admitted, Gateway
 from innervoice.gateway.gateway_members import trace_of
@@ -22,11 +28,12 @@ from innervoice.gateway.incoming import (
     Send,
     check_head,
     check_host,
-    check_no_page,
+    check_page,
     checked_body,
     unless_gone,
 )
 from innervoice.gateway.listings import counted, looked_up
+from innervoice.gateway.named_models import ModelCheck, models_in_members
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.operations.viewing import is_view
 from innervoice.gateway.other_paths import OtherPath, other_path_of
@@ -37,7 +44,6 @@ from innervoice.gateway.responses.sockets import ResponseSocket
 from innervoice.gateway.responses.stored import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
 from innervoice.gateway.websockets import deny, incoming_of, protocols_of, relay
-from innervoice.wire.dialects import DIALECTS
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
@@ -89,6 +95,16 @@ class Application:
         except Refused as error:
             await reply(send, *refused(endpoint.dialect, error.refusal))
 
+    async def _admit(self, incoming: Incoming, dialect: str, *, is_read: bool = True) -> Admitted:
+        """Who may send a request; raises `Refused` for one that may not. `is_read`: the gateway reads it, and does not only pass it on."""
+        admitted = await self.gateway.admit(incoming.headers, incoming.query, dialect)
+        if admitted.is_local:
+            check_host(incoming.headers.get("host", ""))
+        check_page(incoming, is_local=admitted.is_local, is_read=is_read)
+        if not (is_read or admitted.may_use_other_paths):
+            raise Refused(NO_OTHER_PATHS)
+        return admitted
+
     def _endpoint(self, incoming: Incoming) -> tuple[Endpoint | Missing, OtherPath | None]:
         """What a request asks for, and where it goes if the gateway only passes it on.
 
@@ -102,10 +118,15 @@ class Application:
         if endpoint.refusal.status not in (404, 405):  # it is served, but not in this way
             return endpoint, None
         place = other_path_of(incoming.path, self.gateway.routes, usual)
-        if place is not None and place.is_named and place.upstream not in DIALECTS:
+        if place is None:
+            return endpoint, None
+        endpoint = endpoint._replace(dialect=self.gateway.routes.dialect_of(place.upstream))
+        if place.is_named:
             served = endpoint_of(method, place.path, query, headers)
             if isinstance(served, Endpoint) and served.verb != "socket":
                 return served, None
+        if incoming.may_answer and is_like_an_answer(place.segments):
+            return like_an_answer(method, incoming.path, endpoint.dialect), None
         return endpoint, place
 
     async def _live(self, receive: Receive, send: Send) -> None:
@@ -123,10 +144,8 @@ class Application:
         if endpoint.verb in _OPEN_TO_ALL:
             await self._serve_all(incoming, endpoint)
             return
-        admitted = await gateway.admit(incoming.headers, incoming.query, endpoint.dialect)
+        admitted = await self._admit(incoming, endpoint.dialect)
         caller = admitted.caller
-        if admitted.is_local:
-            check_host(incoming.headers.get("host", ""))
         if endpoint.verb == "explain":
             explained = await gateway.explained(endpoint.id or "", caller.name)
             await reply(send, 200, {}, dump_json(explained))
@@ -170,29 +189,17 @@ class Application:
 
     # ---- other paths ---------------------------------------------------------------------------
 
-    async def _admit_other(self, incoming: Incoming, dialect: str) -> Admitted:
-        """The caller of a path that is only passed on; raises `Refused` for one that may not use it."""
-        admitted = await self.gateway.admit(incoming.headers, incoming.query, dialect)
-        if admitted.is_local:
-            check_host(incoming.headers.get("host", ""))
-            check_no_page(incoming.headers)
-        elif admitted.credential is None and not admitted.caller.other_paths:
-            raise Refused(NO_OTHER_PATHS)
-        return admitted
-
     async def _pass(self, incoming: Incoming, dialect: str, place: OtherPath) -> None:
         gateway = self.gateway
-        admitted = await self._admit_other(incoming, dialect)
-        with self._counted(incoming, admitted) as report:
-            underway = await gateway.quotas.begin(admitted.caller, report, lambda: Expected(0))
-            try:
+        admitted = await self._admit(incoming, dialect, is_read=False)
+        report = self._new_report(incoming, admitted)
+        try:
+            async with self._counted(dialect, admitted, report):
                 if not await gateway.other_paths.serve(incoming, place, admitted, report):
                     report.status = report.status or 499
-            except Refused as error:
+        except Refused as error:
+            if not incoming.has_begun:
                 await self._refuse(incoming, dialect, report, error.refusal)
-            finally:
-                if underway is not None:
-                    await gateway.quotas.end(underway, report)
 
     async def _connect(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serves a WebSocket."""
@@ -206,19 +213,17 @@ class Application:
                 assert isinstance(endpoint, Endpoint)
                 await self._serve_socket(incoming, scope, endpoint.dialect)
                 return
-            admitted = await self._admit_other(incoming, endpoint.dialect)
-            with self._counted(incoming, admitted) as report:
+            admitted = await self._admit(incoming, endpoint.dialect, is_read=False)
+            report = self._new_report(incoming, admitted)
+            async with self._counted(endpoint.dialect, admitted, report):
                 protocols = protocols_of(scope)
-                await relay(incoming, protocols, self.gateway.other_paths, place, admitted, report)
+                await relay(incoming, protocols, self.gateway, place, admitted, report)
         except Refused as error:
             await deny(send, endpoint.dialect, error.refusal)
 
     async def _serve_socket(self, incoming: Incoming, scope: Scope, dialect: str) -> None:
         """Serves a WebSocket whose answers are ours; each of them is a request with a report of its own."""
-        admitted = await self.gateway.admit(incoming.headers, incoming.query, dialect)
-        if admitted.is_local:
-            check_host(incoming.headers.get("host", ""))
-            check_no_page(incoming.headers)
+        await self._admit(incoming, dialect)
 
         async def serve(request: Incoming, endpoint: Endpoint) -> None:
             try:
@@ -230,21 +235,36 @@ class Application:
         socket = ResponseSocket(incoming, scope, dialect, serve)
         await socket.run(offered[0] if offered else None)
 
-    @contextmanager
-    def _counted(self, incoming: Incoming, admitted: Admitted) -> Iterator[Report]:
-        """The report of a request that is only passed on, which is counted when it ends."""
-        gateway = self.gateway
-        report = gateway.new_report(admitted.caller, "other")
+    def _new_report(self, incoming: Incoming, admitted: Admitted) -> Report:
+        """The report of a request that is only passed on."""
+        report = self.gateway.new_report(admitted.caller, "other")
         report.way, report.asked = "other", f"{incoming.method} {incoming.path}"
         report.trace = trace_of(incoming.headers)
+        return report
+
+    @asynccontextmanager
+    async def _counted(
+        self, dialect: str, admitted: Admitted, report: Report
+    ) -> AsyncIterator[None]:
+        """Counts a request that is only passed on, against the limits of its caller and in what is reported; raises `Refused` if a limit is reached."""
+        gateway = self.gateway
+        underway: Underway | None = None
         gateway.metrics.stream_opened()
         try:
-            yield report
+            underway = await gateway.quotas.begin(
+                admitted.caller, report, lambda: Expected(0), dialect
+            )
+            yield
         except Refused as error:
             report.status, report.error = error.refusal.status, "refused"
             raise
+        except Exception as error:
+            report.status, report.error = 500, type(error).__name__
+            raise
         finally:
             gateway.metrics.stream_closed()
+            if underway is not None:
+                await gateway.quotas.end(underway, report)
             gateway.finish(report)
 
     async def _look_up(self, incoming: Incoming, endpoint: Endpoint, caller: Caller) -> None:
@@ -281,7 +301,7 @@ class Application:
                 incoming.headers,
                 incoming.send,
                 opened.logged,
-                admitted.credential,
+                admitted.credentials,
                 incoming.write_now,
             )
             if not await unless_gone(serving.serve(), incoming.receive, incoming.on_gone):
@@ -314,7 +334,7 @@ class Application:
         run = await gateway.background.start(
             request,
             lambda send: Serving(
-                gateway, request, headers, send, opened.logged, admitted.credential
+                gateway, request, headers, send, opened.logged, admitted.credentials
             ),
             opened.end,
         )
@@ -368,6 +388,10 @@ class _OpenRequest:
         if gateway.request_log is not None:
             self.logged = gateway.request_log.begin(report, body, headers, request.split)
         check_model(caller, request.name)
+        if caller.models:
+            ModelCheck(caller, *gateway.routes.providers_of(request.name)).names(
+                sorted(models_in_members(request.members()))
+            )
         self._underway = await gateway.quotas.begin(
             caller, report, partial(gateway.expected, request, caller)
         )

@@ -365,6 +365,14 @@ class KnownCallers:
             return False
         return True
 
+    def is_own(self, key: str) -> bool:
+        """True if a key is one of the gateway, valid or not: it is never sent on."""
+        return is_key(key) or self._configured_caller(key) is not None
+
+    def key_among(self, keys: Sequence[str]) -> str | None:
+        """Returns the key that says who calls: the first of the gateway's own, or else the first; None if there is none."""
+        return next((key for key in keys if self.is_own(key)), keys[0] if keys else None)
+
     async def of(self, key: str | None) -> Caller:
         """The caller with this key; raises `Refused` for a key that is not valid."""
         if not self.is_key_needed and await self._is_open():

@@ -153,6 +153,12 @@ class ClientRequest:
             return None if member is None else bytes(member)
         return dump_json(self._value[name]) if name in self._value else None
 
+    def members(self) -> dict[str, bytes]:
+        """The members of the body as JSON."""
+        if self.split is not None:
+            return {name: bytes(member) for name, member in self.split.members.items()}
+        return {name: dump_json(member) for name, member in self._value.items()}
+
     # ---- what all ways share -------------------------------------------------------------------
 
     @property

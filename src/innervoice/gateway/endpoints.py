@@ -1,22 +1,24 @@
 """Method and path of a request -> its endpoint: which dialect, what is requested, and of which model.
 
 The rows are facts of the dialects (`path`, `verbs` and `endpoints` in `wire/dialect.py`); only the gateway's own rows are here. A base URL
-may have a version or none, so versions are not part of a row. Only the raw path decides, never the header `host`.
+may have a version or none, so versions are not part of a row. Only the raw path decides, never the header `host`; how it is spelled is settled
+once, in `wire/paths.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Literal, NamedTuple, TypeAlias, cast
 from urllib.parse import parse_qs, unquote
 
 from innervoice.gateway.limits import LIMITS
 from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
+from innervoice.wire.paths import folded, path_of, segments_of
 from innervoice.wire.refusals import Headers, Refusal
 
-__all__ = ["KEY_HEADERS", "Endpoint", "Missing", "Verb", "endpoint_of", "given_key"]
+__all__ = ["Endpoint", "Missing", "Verb", "endpoint_of", "is_like_an_answer", "like_an_answer"]
 
 Verb: TypeAlias = Literal[
     "answer", "compact", "count", "models", "model", "stored", "delete", "cancel", "input_items", "version", "show", "hello",
@@ -45,9 +47,8 @@ _REMEMBERED = 256
 """Longer paths are looked up each time."""
 _MOST_VERSIONS = 2
 """A base URL that ends in /v1, and a client that adds it once more."""
-_VERB_OF_A_MODEL = re.compile(r".*(?::|%3[Aa])[a-z]+[A-Z][A-Za-z]*")
+_VERB_OF_A_MODEL = re.compile(r".*:[a-z]+[A-Z][A-Za-z]*")
 """A name that ends like models/M:embedContent is a verb that is not served, not a model."""
-KEY_HEADERS = ("x-api-key", "authorization", "x-goog-api-key", "api-key")
 
 
 class Endpoint(NamedTuple):
@@ -100,6 +101,9 @@ class _Path(NamedTuple):
 
 def endpoint_of(method: str, path: str, query: str, headers: Headers) -> Endpoint | Missing:
     """The endpoint of a request; `path` is the raw one, percent-encoded as received, and the names of headers are in lower case."""
+    if len(path) > LIMITS.path_characters:
+        text = f"the path has {len(path)} characters; at most {LIMITS.path_characters} are served"
+        return Missing(DEFAULT, Refusal(text=text, status=414))
     telling = _telling_headers()
     telling_headers = tuple((name, headers[name]) for name in telling if name in headers)
     if len(path) + len(query) > _REMEMBERED or any(
@@ -131,10 +135,12 @@ def _cached_endpoint(
 
 def _matching_endpoint(method: str, path: str, query: str, headers: Headers) -> Endpoint | Missing:
     method = method.upper()
-    if len(path) > LIMITS.path_characters:
-        text = f"the path has {len(path)} characters; at most {LIMITS.path_characters} are served"
-        return Missing(DEFAULT, Refusal(text=text, status=414))
-    pieces = _pieces(path)
+    try:
+        pieces = _pieces(path_of(filter(None, segments_of(path))))
+    except ValueError as error:
+        text = f"{method} {_short_path(path)} is not served here: {error}"
+        near = _near(_pieces(path), headers)
+        return Missing(near, Refusal(text=text, status=404))
     matches = list(_matches(pieces, headers))
     if not matches and pieces.prefix:
         # The first word may be a provider in the name of a model, which is also the name of a dialect.
@@ -158,22 +164,6 @@ def _matching_endpoint(method: str, path: str, query: str, headers: Headers) -> 
     allowed = dict.fromkeys(name for row, _, _ in matches for name in row.methods)
     text = f"{method} is not allowed for {_short_path(path)}; use {' or '.join(allowed)}"
     return Missing(dialect, Refusal(text=text, status=405, headers={"allow": ", ".join(allowed)}))
-
-
-def given_key(headers: Headers, query: str) -> str | None:
-    """The key that a caller sent, in a header or as `?key=`; None if there is none.
-
-    An AWS signature is not a key: it proves a secret that only AWS knows. Converse's clients send a bearer token instead if
-    AWS_BEARER_TOKEN_BEDROCK is set.
-    """
-    for name in KEY_HEADERS:
-        key = headers.get(name, "").strip()
-        kind, _, token = key.partition(" ")
-        if kind.lower() == "bearer":
-            key = token.strip()
-        if key and not kind.startswith("AWS4-"):
-            return key
-    return next((key for key in parse_qs(query).get("key", ()) if key), None)
 
 
 # ---- rows -----------------------------------------------------------------------------------------------
@@ -217,10 +207,24 @@ def _split(row: str) -> tuple[str, str]:
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    escaped = re.escape(path).replace(":", "(?::|%3[Aa])")
+    escaped = re.escape(path)
     for name, place in _PLACES.items():
         escaped = escaped.replace(rf"\{{{name}\}}", place)
     return re.compile(escaped)
+
+
+@cache
+def _answer_patterns() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The paths for answers in lower case; those of several words or with a verb also behind other words, as in /v1beta/openai/chat/completions."""
+    patterns = []
+    for row in _rows():
+        if row.verb in ("answer", "compact"):
+            before = "(?:.*/)?" if "/" in row.path or ":" in row.path else ""
+            pattern = re.compile(
+                before + row.pattern.pattern.replace("(?P<model>", "(?:"), re.IGNORECASE
+            )
+            patterns.append((row.path, pattern))
+    return tuple(patterns)
 
 
 @cache
@@ -296,6 +300,23 @@ def _endpoint(row: _Row, dialect: str, values: Mapping[str, str], query: str) ->
     wanted = values.get("id") or values.get("report")
     item = values.get("item")
     return Endpoint(dialect, row.verb, values.get("model"), row.stream, wanted, array, item)
+
+
+# ---- what may be read as an answer on the way ------------------------------------------------------------
+
+
+def is_like_an_answer(segments: Sequence[str]) -> bool:
+    """True if a server may take a path for one that answers: another spelling of it, or the same behind other words."""
+    words = folded(segments).split("/")
+    while words and words[0] in _versions():
+        words.pop(0)
+    return any(pattern.fullmatch("/".join(words)) for _, pattern in _answer_patterns())
+
+
+def like_an_answer(method: str, path: str, dialect: str) -> Missing:
+    """The refusal of such a path: what it would reach, nothing was checked for."""
+    text = f"{method} {_short_path(path)} may be read as a path for answers, and is passed on under none but their own; send it as the API writes it, such as /v1/chat/completions"
+    return Missing(dialect, Refusal(text=text, status=404))
 
 
 # ---- what is not served ---------------------------------------------------------------------------------

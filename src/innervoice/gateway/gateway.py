@@ -18,13 +18,12 @@ from innervoice.client.aio import AsyncClient
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError
 from innervoice.gateway.appended import AppendedRequests
-from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, KnownCallers, is_key
+from innervoice.gateway.callers import ANYBODY, Caller, CallerKeys, KnownCallers
 from innervoice.gateway.circuits import Circuits
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import Pings, TimeLimits
 from innervoice.gateway.config import GatewayConfig, Remember, exposure_problem, secret
-from innervoice.gateway.credentials import Credential, credential_of
-from innervoice.gateway.endpoints import given_key
+from innervoice.gateway.credentials import Credentials, credentials_of, sent_keys
 from innervoice.gateway.errors import WRONG_KEY
 from innervoice.gateway.first_questions import FirstQuestions
 from innervoice.gateway.forwarded import ForwardedRequests
@@ -36,6 +35,7 @@ from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
 from innervoice.gateway.other_paths import OtherPaths
+from innervoice.gateway.outgoing import Connections
 from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
 from innervoice.gateway.responses.background import BackgroundRuns
@@ -43,7 +43,6 @@ from innervoice.gateway.responses.conversations import StoredConversations
 from innervoice.gateway.responses.stored import StoredResponses
 from innervoice.gateway.rewritten import Attempt, RefusedSeals
 from innervoice.gateway.routes import Routes
-from innervoice.gateway.upstreams import new_http
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import TurnsByKey
 from innervoice.memory.retention import without_summaries
@@ -63,10 +62,16 @@ class Admitted(NamedTuple):
     """Who may use the gateway for a request."""
 
     caller: Caller
-    credential: Credential | None = None
-    """What the caller sent for its own provider, where upstreams are called with that."""
+    credentials: Credentials | None = None
+    """What the caller sent for its own providers, where upstreams are called with that."""
     is_local: bool = False
     """Whether no key was needed, because only this machine can reach the gateway."""
+
+    @property
+    def may_use_other_paths(self) -> bool:
+        """True if paths that are only passed on may be used: with a key that has the permission, or with the caller's own credentials alone."""
+        is_own = self.credentials is not None and self.credentials.owner == self.caller.name
+        return self.is_local or self.caller.other_paths or is_own
 
 
 class Gateway:
@@ -108,7 +113,8 @@ class Gateway:
         self._say = say
         self._store_name = "memory" if store is None else public_url(store_url or "a store")
         self._use_store(store, (key, *older_keys), assume_keys=assume_keys)
-        self.http = http or new_http()
+        self.connections = Connections(http)
+        self.http = self.connections.http
         self.client = AsyncClient(http=self.http)
         self.forwarded = ForwardedRequests()
         self.appended = AppendedRequests()
@@ -167,23 +173,26 @@ class Gateway:
 
     async def admit(self, headers: Mapping[str, str], query: str, dialect: str) -> Admitted:
         """The caller of a request; raises `Refused` for a key that is not valid."""
-        key = given_key(headers, query)
+        keys = sent_keys(headers, query)
+        own = [key for key in keys if self.callers.is_own(key.value)]
         is_outside = False
         try:
-            caller = await self.callers.of(key)
+            caller = await self.callers.of(self.callers.key_among([key.value for key in keys]))
         except Refused as error:
-            is_outside = error.refusal == WRONG_KEY and not is_key(key or "")
+            is_outside = error.refusal == WRONG_KEY and not own
             if not is_outside or not self.routes.takes_callers_keys:
                 raise
             caller = ANYBODY
         is_local = caller is ANYBODY and not is_outside
-        if caller is not ANYBODY or not self.routes.takes_callers_keys:
+        others = [key for key in keys if key not in own]
+        if not others or not self.routes.takes_callers_keys:
             return Admitted(caller, None, is_local)
-        credential = credential_of(headers, query, dialect, self._owner_key)
-        if credential is None:
-            return Admitted(caller, None, is_local)
-        credential = replace(credential, is_only_key=is_outside)
-        return Admitted(Caller(name=credential.owner), credential, is_local)
+        credentials = credentials_of(others, headers, dialect, self._owner_key)
+        assert credentials is not None
+        if caller is not ANYBODY:
+            return Admitted(caller, credentials)
+        credentials = replace(credentials, is_only_key=is_outside)
+        return Admitted(Caller(name=credentials.owner), credentials, is_local)
 
     def new_report(self, caller: Caller, dialect: str) -> Report:
         """The report of a request that has just arrived."""
@@ -303,7 +312,6 @@ class Gateway:
         await self.turns.close()
         await self.responses.close()
         await self.store.close()
-        await self.http.aclose()
-        await self.other_paths.close()
+        await self.connections.close()
         if self.request_log is not None:
             await asyncio.to_thread(self.request_log.close)

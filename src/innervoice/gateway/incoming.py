@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from functools import lru_cache
-from ipaddress import ip_address
 from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from innervoice.client.proxies import is_loopback
 from innervoice.gateway.limits import Limits
 from innervoice.wire.dialects import HISTORY_MEMBERS
 from innervoice.wire.refusals import Headers, Refusal, Refused, bounded
@@ -24,7 +24,7 @@ __all__ = [
     "check_framing",
     "check_head",
     "check_host",
-    "check_no_page",
+    "check_page",
     "checked_body",
     "unless_gone",
 ]
@@ -38,6 +38,7 @@ WriteNow: TypeAlias = Callable[[bytes], bool]
 """Writes a piece of a streamed answer in this step of the event loop; returns False if the client is slow or gone."""
 Receive: TypeAlias = Callable[[], Awaitable[dict[str, Any]]]
 
+_LOOK_UPS = ("GET", "HEAD", "DELETE", "OPTIONS")
 _ODD_TYPES = frozenset({"", "text/plain", "application/x-www-form-urlencoded", "application/octet-stream"})  # fmt: skip
 """What programs send with JSON if they do not set the type: nothing, curl -d, HTTP libraries with their default."""
 
@@ -60,7 +61,20 @@ class Incoming:
         """What our own server calls when the client disconnects; with others a task has to wait for that."""
         self.write_now: WriteNow | None = scope.get(WRITE_NOW)
         self.receive = receive
-        self.send = send
+        self.has_begun = False
+        """Whether an answer was begun."""
+        self._send = send
+        self.is_socket = scope["type"] == "websocket"
+
+    async def send(self, message: dict[str, Any]) -> None:
+        """Sends a message of an answer."""
+        self.has_begun = True
+        await self._send(message)
+
+    @property
+    def may_answer(self) -> bool:
+        """True if a model may answer: for anything but a request that only looks up or deletes."""
+        return self.is_socket or self.method.upper() not in _LOOK_UPS
 
     def check_hosts(self) -> None:
         """Raises `Refused` for a request of HTTP/1.1 without a host header, or with several: servers on the way may disagree about where it goes."""
@@ -134,11 +148,7 @@ def check_framing(headers: Headers, limits: Limits) -> None:
 
 @lru_cache(maxsize=64)
 def _is_this_machine(host: str) -> bool:
-    name = urlsplit(f"//{host}").hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost" or name.endswith(".localhost")
+    return is_loopback(urlsplit(f"//{host}").hostname or "")
 
 
 def check_host(host: str) -> None:
@@ -153,24 +163,34 @@ def check_host(host: str) -> None:
         raise Refused(Refusal(text=text, status=403))
 
 
-def check_no_page(headers: Headers) -> None:
-    """Raises `Refused` for a request of a web page: where no key is needed, any page in a browser of this machine could send it."""
-    if "origin" in headers or headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
+def check_page(incoming: Incoming, *, is_local: bool, is_read: bool) -> None:
+    """Raises `Refused` for a request that any web page could send in the browser of a user of this gateway.
+
+    Where no key is needed (`is_local`), a page may not use what is only passed on, nor a WebSocket. What the gateway reads (`is_read`) a page sends as JSON,
+    for which its browser asks before: a page may send other types to any address, also to the user's own computer.
+    """
+    headers = incoming.headers
+    is_of_page = "origin" in headers or headers.get("sec-fetch-site", "none") not in ("none", "same-origin")  # fmt: skip
+    if not is_of_page:
+        return
+    if is_local and (incoming.is_socket or not is_read):
         text = "expected a request of a program, got one of a web page; with callers' keys (innervoice keys add) pages are served as well"
         raise Refused(Refusal(text=text, status=403))
+    if is_read and incoming.may_answer and not incoming.is_socket and not _is_json(headers):
+        text = "content-type must be application/json in a request from a web page"
+        raise Refused(Refusal(text=text, status=415))
+
+
+def _is_json(headers: Headers) -> bool:
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    return kind.endswith(("/json", "+json"))
 
 
 def _check_type(headers: Headers) -> None:
     media_type = headers.get("content-type", "")
     kind = media_type.partition(";")[0].strip().lower()
-    if kind.endswith(("/json", "+json")):
-        return
-    if kind not in _ODD_TYPES:
+    if not _is_json(headers) and kind not in _ODD_TYPES:
         text = f"content-type must be application/json, not {_quoted(media_type)}"
-        raise Refused(Refusal(text=text, status=415))
-    if "origin" in headers:
-        # A web page may send these types to any address without a preflight request, also to the user's own computer.
-        text = "content-type must be application/json in a request from a web page"
         raise Refused(Refusal(text=text, status=415))
 
 

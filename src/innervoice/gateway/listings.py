@@ -14,7 +14,7 @@ from innervoice.client.auth import Outgoing
 from innervoice.client.base_urls import with_quoted_model
 from innervoice.errors import UsageError
 from innervoice.gateway.callers import Caller, check_model
-from innervoice.gateway.credentials import with_credential
+from innervoice.gateway.credentials import with_credentials
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.errors import unknown_model
 from innervoice.gateway.estimates import estimate
@@ -145,7 +145,8 @@ async def counted(
     whole = Endpoint(endpoint.dialect, "answer", endpoint.model, stream=False)
     request = RewrittenRequest(gateway, whole, body, value, report, {})
     check_model(caller, request.name)
-    route = with_credential(gateway.routes.route(request.name), admitted.credential)
+    route = gateway.routes.route(request.name)
+    route = with_credentials(route, admitted.credentials, report.notes.append)
     candidate = route.candidates[0]
     if api := dialect_named(endpoint.dialect).stored_answers:
         state = ResponseState(

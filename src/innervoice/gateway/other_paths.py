@@ -3,9 +3,9 @@
     /openai/v1/embeddings     the first word names a provider or an upstream
     /v1/embeddings            the one that `other_paths` in [server] names
 
-Bodies are passed on in both directions while they arrive, so that their size does not matter. Only headers with a row here are passed on; the
-provider's key is added, or the caller's own where the upstream takes that. The host is always that of the upstream, and a redirect is not
-followed. WebSockets: `websockets.py`.
+Bodies are passed on in both directions while they arrive, so that their size does not matter; they are read where a key is for certain models
+only (`named_models.py`). Only headers with a row here are passed on; the provider's key is added, or the caller's own where the upstream takes
+that. The host is always that of the upstream, and the path is written from its segments. WebSockets: `websockets.py`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator, Collection, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -21,14 +20,16 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.usage import Usage
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError, UsageError
-from innervoice.gateway.callers import check_model
 from innervoice.gateway.config.names import split_name
-from innervoice.gateway.credentials import with_credential
+from innervoice.gateway.credentials import with_credentials
 from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.named_models import ModelCheck
+from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
 from innervoice.gateway.routes import Route
 from innervoice.wire.json_access import as_count, as_dict, as_text
+from innervoice.wire.paths import path_of, segments_of
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -37,13 +38,11 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Routes
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["OtherPath", "OtherPaths", "other_path_of", "url_of"]
+__all__ = ["OtherPath", "OtherPaths", "UsageReader", "other_path_of", "url_of"]
 
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
 _BEFORE_VERSIONS = ("upload", "download")
 """Words that stand before the version in paths of Google's APIs."""
-_UNSAFE = re.compile(r"(?:^|/)(?:\.|%2e){1,2}(?:/|$)|//|\\|%5c|%2f|[\x00-\x20\x7f]", re.IGNORECASE)
-"""What could lead out of the upstream's path, or be read differently on the way."""
 _SENT = frozenset(
     {
         "accept", "anthropic-beta", "anthropic-version", "content-disposition", "content-encoding", "content-length", "content-md5",
@@ -64,6 +63,19 @@ _WITH_MODEL = (
     "audio/speech", "completions", "embeddings", "fim/completions", "images/generations", "moderations", "ocr", "rerank",
 )  # fmt: skip
 """Paths whose body is JSON with the member `model`."""
+_USE_A_MODEL = (
+    *_WITH_MODEL, "audio/transcriptions", "audio/translations", "images/edits", "images/variations", "realtime/client_secrets",
+    "realtime/sessions", "realtime/transcription_sessions", "videos",
+)  # fmt: skip
+"""Paths that choose a model themselves where the body names none."""
+_WORDS = ("application/x-www-form-urlencoded", "application/json")
+_BLANKS = b" \t\r\n\xef\xbb\xbf"
+_MOST_BLANKS = 4096
+_KEYS_IN_QUERIES = frozenset({"key", "access_token", "oauth_token", "api_key", "api-key"})
+_TAKE_TOKENS = ("gemini", "vertex")
+_USAGE_MEMBERS = ("usage", "usageMetadata", "usage_metadata", "billed_units")
+_INPUT_COUNTS = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "total_tokens", "totalTokenCount")  # fmt: skip
+_OUTPUT_COUNTS = ("output_tokens", "completion_tokens", "candidatesTokenCount", "responseTokenCount", "response_token_count")  # fmt: skip
 
 
 class OtherPath(NamedTuple):
@@ -71,23 +83,37 @@ class OtherPath(NamedTuple):
 
     upstream: str
     """The name of the provider or upstream."""
-    path: str
-    """The path behind that name, with a slash at its beginning."""
+    segments: tuple[str, ...]
+    """The segments behind that name, decoded."""
     is_named: bool
     """Whether the path began with that name."""
+
+    @property
+    def path(self) -> str:
+        """The path behind the name, in its one spelling."""
+        return path_of(self.segments)
+
+    @property
+    def words(self) -> str:
+        """The path without its version, to compare it."""
+        words = self.segments
+        return "/".join(words[1:] if _VERSION.fullmatch(words[0]) else words).rstrip("/")
 
 
 def other_path_of(path: str, routes: Routes, usual: str | None) -> OtherPath | None:
     """Where a path goes that the gateway does not serve itself; None: nowhere. `usual` is the upstream for paths that name none."""
-    word, _, rest = path.removeprefix("/").partition("/")
-    if rest and routes.has_upstream(word):
-        place = OtherPath(word, f"/{rest}", is_named=True)
+    try:
+        word, *rest = segments = segments_of(path)
+    except ValueError:
+        return None
+    if any(rest) and routes.has_upstream(word):
+        place = OtherPath(word, tuple(rest), is_named=True)
     elif usual is not None:
-        place = OtherPath(usual, path, is_named=False)
+        place = OtherPath(usual, segments, is_named=False)
     else:
         return None
-    is_safe = place.path.strip("/") and not _UNSAFE.search(place.path)
-    return place if is_safe else None
+    # A slash at the end may stay; another empty segment is no part of any API, and can be read as the name of a host.
+    return place if all(place.segments[:-1]) and any(place.segments) else None
 
 
 def url_of(base_url: str, path: str) -> str:
@@ -106,11 +132,10 @@ def _unversioned(base: str) -> str:
 
 
 class OtherPaths:
-    """Passes requests on; one pool of connections for a process."""
+    """Passes requests on."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
-        self._session: Any = None
 
     async def serve(
         self, incoming: Incoming, place: OtherPath, admitted: Admitted, report: Report
@@ -121,10 +146,9 @@ class OtherPaths:
         """
         check_framing(incoming.headers, self._gateway.limits)
         body = _Body(incoming)
-        model = await self._model(incoming, body, place, admitted)
-        candidate = self.candidate(place, admitted, model)
-        report.provider, report.model = candidate.target.provider or "", model or ""
-        report.account, report.attempts = candidate.account.name, 1
+        check = self.model_check(incoming, place, admitted)
+        model = await self._model(incoming, body, place, check)
+        candidate = self.candidate(place, admitted, model, report)
         host = candidate.target.host
         if host is not None and host.aws_service:
             await body.read(self._gateway.limits.body_bytes)  # which the signature covers
@@ -135,14 +159,17 @@ class OtherPaths:
         work = self._pass(incoming, report, outgoing, body, _Passage(candidate, place))
         return await unless_gone(work, body.after)
 
-    async def close(self) -> None:
-        """Closes the connections."""
-        if self._session is not None:
-            await self._session.close()
-
     # ---- where it goes -------------------------------------------------------------------------
 
-    def candidate(self, place: OtherPath, admitted: Admitted, model: str | None) -> Candidate:
+    def model_check(self, incoming: Incoming, place: OtherPath, admitted: Admitted) -> ModelCheck:
+        """The check of the models that a request names, after that of its address; raises `Refused` for one that the caller may not use."""
+        check = ModelCheck(admitted.caller, place.upstream, self._gateway.routes.id_of(place.upstream))  # fmt: skip
+        check.address(place.segments, incoming.query)
+        return check
+
+    def candidate(
+        self, place: OtherPath, admitted: Admitted, model: str | None, report: Report
+    ) -> Candidate:
         """The upstream with the account that is called: always the first, since files and batches belong to one.
 
         Raises `Refused` if it cannot be called.
@@ -154,7 +181,11 @@ class OtherPaths:
             headers = {"x-should-retry": "false"}
             code = "provider_not_configured"
             raise Refused(Refusal(text=str(error), code=code, headers=headers)) from None
-        return with_credential(Route(name, candidates), admitted.credential).candidates[0]
+        route = with_credentials(Route(name, candidates), admitted.credentials, report.notes.append)
+        candidate = route.candidates[0]
+        report.provider, report.model = candidate.target.provider or "", model or ""
+        report.account, report.attempts = candidate.account.name, 1
+        return candidate
 
     async def outgoing(
         self, incoming: Incoming, place: OtherPath, candidate: Candidate, whole: bytes | None
@@ -164,7 +195,7 @@ class OtherPaths:
         if whole is not None:
             headers["content-length"] = str(len(whole))
         headers |= dict(candidate.headers)
-        url = url_of(candidate.base_url, place.path) + _query(incoming.query)
+        url = url_of(candidate.base_url, place.path) + _query(incoming.query, candidate)
         outgoing = Outgoing(incoming.method, url, headers, whole or b"")
         keyring, destination = candidate.account.keyring, candidate.destination
         if keyring.may_block(destination):
@@ -174,23 +205,29 @@ class OtherPaths:
         return outgoing
 
     async def _model(
-        self, incoming: Incoming, body: _Body, place: OtherPath, admitted: Admitted
+        self, incoming: Incoming, body: _Body, place: OtherPath, check: ModelCheck
     ) -> str | None:
-        """The model that a body names, as its host spells it; None where the body is not read."""
+        """The model that a body names, as its host spells it; None where the body is not read. Where the caller may use certain models only, all of them are checked."""
         kind = incoming.headers.get("content-type", "").partition(";")[0].strip().lower()
-        words = place.path.strip("/").split("/")
-        plain = "/".join(words[1:] if _VERSION.fullmatch(words[0]) else words)
-        if plain not in _WITH_MODEL or kind != "application/json" or incoming.method != "POST":
+        is_known = (
+            place.words in _WITH_MODEL and kind == "application/json" and incoming.method == "POST"
+        )
+        most = self._gateway.limits.body_bytes
+        if check.is_needed and not body.is_empty:
+            check.encoding(incoming.headers.get("content-encoding", ""))
+            if kind.startswith("multipart/") or kind in _WORDS or await body.begins_like_json():
+                check.body(await body.read(most), incoming.headers.get("content-type", ""), place.words)  # fmt: skip
+        if check.is_needed and incoming.method == "POST" and place.words in _USE_A_MODEL:
+            check.must_name()
+        if not is_known:
             return None
-        data = await body.read(self._gateway.limits.body_bytes)
         try:
-            value = as_dict(load_json(data))
+            value = as_dict(load_json(await body.read(most)))
         except ValueError:
             return None  # the provider says what is wrong with it
         name = as_text(value.get("model"))
         if name is None:
             return None
-        check_model(admitted.caller, name)
         model = self._model_at(place.upstream, name)
         if model != name:
             body.whole = dump_json({**value, "model": model})
@@ -218,31 +255,20 @@ class OtherPaths:
         body: _Body,
         passage: _Passage,
     ) -> None:
-        aiohttp, provider = import_module("aiohttp"), report.provider
-        server = self._gateway.config.server
+        provider, server = report.provider, self._gateway.config.server
+        waits = Waits(server.connect_seconds, server.first_byte_seconds)
         try:
-            answer = await self.session().request(
-                outgoing.method,
-                import_module("yarl").URL(outgoing.url, encoded=True),
-                headers=outgoing.headers,
-                data=body.data(),
-                allow_redirects=False,
-                timeout=aiohttp.ClientTimeout(
-                    total=None,
-                    sock_connect=server.connect_seconds,
-                    sock_read=server.first_byte_seconds,
-                ),
-            )
+            answer = await self._gateway.connections.request(outgoing, body.data(), waits)
         except TimeoutError:
             raise Refused(Refusal(text=f"{provider}: no answer in time", status=504)) from None
-        except (OSError, aiohttp.ClientError):
+        except RedirectedError:
+            text = f"{provider} answered with a redirect, which is not followed"
+            raise Refused(Refusal(text=text, status=502)) from None
+        except OSError:
             if body.refusal is not None:
                 raise Refused(body.refusal) from None
             raise Refused(Refusal(text=f"{provider}: connection failed", status=502)) from None
         try:
-            if 300 <= answer.status < 400 and answer.status != 304:
-                text = f"{provider} answered with a redirect, which is not followed"
-                raise Refused(Refusal(text=text, status=502))
             await _return(incoming, report, answer, passage)
         finally:
             answer.close()
@@ -258,37 +284,34 @@ class OtherPaths:
         await _begin(incoming, status, headers)
         await incoming.send({"type": "http.response.body", "body": answer})
 
-    def session(self) -> Any:
-        """The connections to upstreams, which belong to the event loop in which they are first used."""
-        if self._session is None:
-            aiohttp = import_module("aiohttp")
-            self._session = aiohttp.ClientSession(
-                trust_env=True,
-                auto_decompress=False,  # what the provider compressed stays so
-                cookie_jar=aiohttp.DummyCookieJar(),
-                skip_auto_headers=("Accept-Encoding", "User-Agent", "Content-Type"),
-            )
-        return self._session
-
 
 class _Passage(NamedTuple):
     candidate: Candidate
     place: OtherPath
 
 
-async def _return(incoming: Incoming, report: Report, answer: Any, passage: _Passage) -> None:
-    """Sends the provider's answer to the client, as it arrives."""
-    lowered = {name.lower(): value for name, value in answer.headers.items()}
-    headers = {**passed_back(lowered), **_picked(lowered, _RETURNED)}
+async def _return(
+    incoming: Incoming, report: Report, answer: PassedAnswer, passage: _Passage
+) -> None:
+    """Sends the provider's answer to the client, as it arrives.
+
+    One that breaks off is left without its end: the server closes the connection, so that nobody takes it for whole.
+    """
+    headers = {**passed_back(answer.headers), **_picked(answer.headers, _RETURNED)}
     if _UPLOAD_URL in headers:
         headers[_UPLOAD_URL] = _upload_url(headers[_UPLOAD_URL], incoming, passage)
-    reader = _UsageReader(headers.get("content-type", ""))
+    reader = UsageReader(headers.get("content-type", ""))
     report.status = answer.status
     await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
-    async for piece in answer.content.iter_any():
-        reader.add(piece)
-        await incoming.send({"type": "http.response.body", "body": piece, "more_body": True})
-    report.usage = reader.usage()
+    try:
+        async for piece in answer.pieces():
+            reader.add(piece)
+            await incoming.send({"type": "http.response.body", "body": piece, "more_body": True})
+    except ConnectionError as error:
+        report.status, report.error = 502, type(error).__name__
+        return
+    finally:
+        report.usage = reader.usage()
     await incoming.send({"type": "http.response.body", "body": b""})
 
 
@@ -310,16 +333,28 @@ class _Body:
         """Why the client's body could not be passed on."""
         self._receive: Receive = incoming.receive
         length = headers.get("content-length", "0").strip()
-        self._is_empty = "transfer-encoding" not in headers and length in ("", "0")
+        self.is_empty = "transfer-encoding" not in headers and length in ("", "0")
+        self._begun = b""
+        """What was read of it to see what it is."""
+        self._has_more = not self.is_empty
         self._end = asyncio.Event()
-        if self._is_empty:
+        if self.is_empty:
             self._end.set()
+
+    async def begins_like_json(self) -> bool:
+        """Reads the body up to its first character that is not blank; returns whether an object or a list may begin there."""
+        while self._has_more and not self._begun.lstrip(_BLANKS):
+            self._begun += await self._next()
+            if len(self._begun) > _MOST_BLANKS:
+                break
+        start = self._begun.lstrip(_BLANKS)
+        return bool(self._begun) and (not start or start.startswith((b"{", b"[")))
 
     async def read(self, most: int) -> bytes:
         """The whole body; raises `Refused` for one that is too large or too slow."""
         if self.whole is None:
             self.whole = b""
-            pieces = [piece async for piece in self._pieces(most)] if not self._is_empty else []
+            pieces = [piece async for piece in self._pieces(most)]
             self.whole = b"".join(pieces)
         return self.whole
 
@@ -327,7 +362,7 @@ class _Body:
         """What is sent: nothing, the whole, or pieces as they arrive."""
         if self.whole is not None:
             return self.whole
-        return None if self._is_empty else self._passed()
+        return None if self.is_empty else self._passed()
 
     async def after(self) -> dict[str, Any]:
         """The next message of the connection behind the body."""
@@ -343,24 +378,33 @@ class _Body:
             raise ConnectionError from None
 
     async def _pieces(self, most: int) -> AsyncIterator[bytes]:
-        size, has_more = 0, True
-        while has_more:
-            try:
-                async with asyncio.timeout(LIMITS.body_seconds):
-                    message = await self._receive()
-            except TimeoutError:
-                text = f"nothing of the body arrived for {LIMITS.body_seconds:g} s"
-                raise Refused(Refusal(text=text, status=408)) from None
-            if message["type"] == "http.disconnect":
-                raise Refused(Refusal(text="the client disconnected", status=499))
-            piece, has_more = message.get("body", b""), bool(message.get("more_body"))
+        size = 0
+        piece, self._begun = self._begun, b""
+        while True:
             size += len(piece)
             if size > most:
                 text = f"the body is too large; at most {most} bytes are accepted"
                 raise Refused(Refusal(text=text, status=413))
             if piece:
                 yield piece
+            if not self._has_more:
+                break
+            piece = await self._next()
         self._end.set()
+
+    async def _next(self) -> bytes:
+        """The next piece that arrives."""
+        try:
+            async with asyncio.timeout(LIMITS.body_seconds):
+                message = await self._receive()
+        except TimeoutError:
+            text = f"nothing of the body arrived for {LIMITS.body_seconds:g} s"
+            raise Refused(Refusal(text=text, status=408)) from None
+        if message["type"] == "http.disconnect":
+            raise Refused(Refusal(text="the client disconnected", status=499))
+        self._has_more = bool(message.get("more_body"))
+        piece: bytes = message.get("body", b"")
+        return piece
 
 
 # ---- headers, queries and counts -------------------------------------------------------------------
@@ -374,10 +418,13 @@ def _picked(headers: Mapping[str, str], names: Collection[str]) -> dict[str, str
     }
 
 
-def _query(query: str) -> str:
-    """The query without the caller's key."""
+def _query(query: str, candidate: Candidate) -> str:
+    """The query without keys; a token for Google stays where the caller's own credential is sent."""
     pairs = parse_qsl(query, keep_blank_values=True)
-    others = [(name, value) for name, value in pairs if name != "key"]
+    dropped = _KEYS_IN_QUERIES
+    if candidate.takes_callers_key and candidate.target.provider in _TAKE_TOKENS:
+        dropped = dropped - {"access_token"}
+    others = [(name, value) for name, value in pairs if name.lower() not in dropped]
     rest = query if len(others) == len(pairs) else urlencode(others)
     return f"?{rest}" if rest else ""
 
@@ -394,27 +441,56 @@ def _upload_url(url: str, incoming: Incoming, passage: _Passage) -> str:
     return f"{scheme}://{incoming.headers.get('host', '')}{prefix}{path}?{given.query}"
 
 
-class _UsageReader:
-    """Reads the token counts of a small JSON answer that is passed on."""
+class UsageReader:
+    """Reads the token counts of an answer that is passed on: of small JSON, and of the events of a stream."""
 
     def __init__(self, content_type: str) -> None:
-        self._data: bytearray | None = bytearray() if "json" in content_type else None
+        self._is_stream = "event-stream" in content_type
+        self._data: bytearray | None = None
+        if self._is_stream or "json" in content_type:
+            self._data = bytearray()
+        self._usage = Usage()
 
     def add(self, piece: bytes) -> None:
-        """Adds a piece; an answer that is too large is not read."""
-        if self._data is not None:
-            self._data += piece
-            if len(self._data) > LIMITS.counted_bytes:
-                self._data = None
+        """Adds a piece; JSON that is too large is not read, nor is an event."""
+        if self._data is None:
+            return
+        self._data += piece
+        if self._is_stream:
+            *lines, rest = self._data.split(b"\n")
+            for line in lines:
+                if line.startswith(b"data:") and b"sage" in line:
+                    self.read(bytes(line.removeprefix(b"data:")))
+            self._data = bytearray(rest)
+        if len(self._data) > LIMITS.counted_bytes:
+            self._data = bytearray() if self._is_stream else None
+
+    def read(self, data: bytes | str) -> None:
+        """Reads a JSON object that may have counts; the last ones count."""
+        try:
+            value = as_dict(load_json(data))
+        except ValueError:
+            return
+        for holder in (value, *(as_dict(value.get(name)) for name in ("response", "message", "meta"))):  # fmt: skip
+            for name in _USAGE_MEMBERS:
+                self._take(as_dict(holder.get(name)))
+
+    def _take(self, counts: Mapping[str, Any]) -> None:
+        received, sent = (
+            next(
+                (count for name in names if (count := as_count(counts.get(name))) is not None), None
+            )
+            for names in (_INPUT_COUNTS, _OUTPUT_COUNTS)
+        )
+        if received is not None or sent is not None:
+            before = self._usage
+            self._usage = Usage(
+                input_tokens=before.input_tokens or 0 if received is None else received,
+                output_tokens=before.output_tokens or 0 if sent is None else sent,
+            )
 
     def usage(self) -> Usage:
         """The counts; unknown ones are None."""
-        try:
-            counts = as_dict(as_dict(load_json(bytes(self._data or b"null"))).get("usage"))
-        except ValueError:
-            return Usage()
-        received = as_count(counts.get("input_tokens", counts.get("prompt_tokens")))
-        sent = as_count(counts.get("output_tokens", counts.get("completion_tokens")))
-        if received is None:
-            return Usage()
-        return Usage(input_tokens=received, output_tokens=sent or 0)
+        if self._data and not self._is_stream:
+            self.read(bytes(self._data))
+        return self._usage

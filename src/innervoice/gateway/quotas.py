@@ -155,11 +155,16 @@ class Quotas:
         self._renewing: asyncio.Task[None] | None = None
 
     async def begin(
-        self, caller: Caller, report: Report, expected: Callable[[], Expected]
+        self,
+        caller: Caller,
+        report: Report,
+        expected: Callable[[], Expected],
+        dialect: str | None = None,
     ) -> Underway | None:
         """Counts a request; raises `Refused` if a limit is reached. None for a caller without limits.
 
-        `expected` says what it will probably use; it is called only if a limit needs that.
+        `expected` says what it will probably use; it is called only if a limit needs that. `dialect` is the one whose words a refusal has, if it
+        is not that of the report.
         """
         if caller is ANYBODY:
             return None
@@ -174,7 +179,7 @@ class Quotas:
             report.needs_usage = caller.tpm is not None or caller.budget is not None
             underway.amounts = _reserved(caller, expected() if report.needs_usage else Expected(0))
             try:
-                await self._count(underway, report)
+                await self._count(underway, report, dialect or report.dialect)
             except BaseException:
                 self._close(underway)
                 raise
@@ -200,7 +205,7 @@ class Quotas:
 
     # ---- the start -------------------------------------------------------------------------------
 
-    async def _count(self, underway: Underway, report: Report) -> None:
+    async def _count(self, underway: Underway, report: Report, dialect: str) -> None:
         caller, now = underway.caller, self.now()
         minute = _minute(now)
         added: dict[str, float] = {
@@ -224,7 +229,7 @@ class Quotas:
             seconds = _window(caller, limit, now).seconds if limit in _RATES else []
             sums |= await self._add({**dict.fromkeys(seconds, 0), **back}, _KEPT, report)
             report.limited = limit
-            raise Refused(_refusal(underway, limit, sums, now, report.dialect))
+            raise Refused(_refusal(underway, limit, sums, now, dialect))
         if underway.amounts:
             underway.counted_until = minute + 1
             self._counted.add(underway)

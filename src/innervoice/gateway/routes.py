@@ -39,6 +39,7 @@ from innervoice.gateway.upstreams import (
     Upstream,
 )
 from innervoice.steering.watch import Steering
+from innervoice.wire.dialects import DEFAULT
 
 __all__ = [
     "Account",
@@ -154,6 +155,25 @@ class Routes:
     def has_upstream(self, name: str) -> bool:
         """Whether a word is the name of a provider or of an upstream."""
         return _id_of(name) in self._upstreams or host_of(name) is not None
+
+    def providers_of(self, name: str) -> tuple[str, ...]:
+        """Returns the providers that a model's name reaches; none for a name that reaches nothing."""
+        try:
+            candidates = self.route(name).candidates
+        except UsageError:
+            return ()
+        return tuple(dict.fromkeys(one.target.provider or "" for one in candidates))
+
+    def dialect_of(self, upstream: str) -> str:
+        """Returns the dialect that an upstream usually speaks."""
+        found = self._upstream(upstream)
+        host = found.host if found else None
+        return (found.dialect if found else None) or (host.dialect if host else DEFAULT)
+
+    def id_of(self, upstream: str) -> str:
+        """Returns the id of the provider behind the name of an upstream."""
+        found = self._upstream(upstream)
+        return found.provider if found else upstream
 
     def is_same(self, name: str, other: str) -> bool:
         """Whether two names stand for one provider or upstream."""

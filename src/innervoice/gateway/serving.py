@@ -33,7 +33,7 @@ from innervoice.errors import (
 from innervoice.gateway.answers import ClientAnswer, TranslatedAnswer, answer_for
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
-from innervoice.gateway.credentials import Credential, with_credential
+from innervoice.gateway.credentials import Credentials, with_credentials
 from innervoice.gateway.errors import trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.forwarded import is_reasoning
@@ -80,10 +80,10 @@ class Serving:
         headers: Mapping[str, str],
         send: Send,
         logged: FollowedRequest | None = None,
-        credential: Credential | None = None,
+        credentials: Credentials | None = None,
         write_now: WriteNow | None = None,
     ) -> None:
-        self._credential = credential
+        self._credentials = credentials
         self._gateway = gateway
         self._request = request
         self._headers_in = headers
@@ -112,7 +112,8 @@ class Serving:
     async def serve(self) -> None:
         """Sends the answer; raises if there is none and the client has received nothing yet."""
         gateway = self._gateway
-        route = with_credential(gateway.routes.route(self._request.name), self._credential)
+        route = gateway.routes.route(self._request.name)
+        route = with_credentials(route, self._credentials, self._moved.append)
         conversation = self._key = await self._conversation()
         candidates = gateway.circuits.order(route, conversation)
         failed: Exception | None = None

@@ -14,7 +14,6 @@ from functools import cached_property
 from secrets import token_urlsafe
 from types import MappingProxyType
 from typing import Any, Self
-from urllib.request import getproxies
 
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
@@ -26,8 +25,6 @@ from innervoice.catalog.targets import target_at
 from innervoice.client.auth import Destination, Keyring, Outgoing, key_headers
 from innervoice.client.base_urls import base_url_of
 from innervoice.client.exchange import Exchange
-from innervoice.client.over_aiohttp import OverAiohttp
-from innervoice.client.over_httptools import OverHttptools
 from innervoice.client.steered import SteeredExchange
 from innervoice.conversation.turns import seals_in
 from innervoice.errors import UsageError
@@ -45,7 +42,6 @@ __all__ = [
     "NotConfiguredError",
     "SteeredGatewayExchange",
     "Upstream",
-    "new_http",
 ]
 
 Emulator = Callable[[str], str | None]
@@ -290,15 +286,6 @@ def _emulated(emulator: Emulator | None, provider: str) -> str | None:
         return emulator(provider) if emulator else None
     except LookupError:
         return None
-
-
-# The HTTP client of the gateway: our own, or aiohttp where the environment names a proxy, which ours does not
-# support.
-
-
-def new_http() -> Any:
-    """An HTTP client for one process."""
-    return OverAiohttp() if getproxies().keys() & {"http", "https", "all"} else OverHttptools()
 
 
 def _new_call_id() -> str:

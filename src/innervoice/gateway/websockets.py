@@ -7,25 +7,28 @@ Responses API over a WebSocket is in `response_sockets.py`.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from innervoice.canon.usage import Usage
+from innervoice.client.auth import Outgoing
 from innervoice.gateway.errors import refused
 from innervoice.gateway.incoming import Incoming, Receive, Scope, Send
-from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.named_models import ModelCheck
+from innervoice.gateway.other_paths import OtherPath, UsageReader
+from innervoice.gateway.outgoing import HandshakeRefusedError, RedirectedError, Socket
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
-    from innervoice.gateway.gateway import Admitted
-    from innervoice.gateway.other_paths import OtherPath, OtherPaths
+    from innervoice.gateway.gateway import Admitted, Gateway
     from innervoice.gateway.report import Report
 
 __all__ = ["deny", "incoming_of", "protocols_of", "relay"]
 
 _KEY_START = "openai-insecure-api-key."
 """Browsers cannot set headers for a WebSocket; OpenAI's clients put the key among the protocols that they offer."""
-_NORMAL, _GONE = 1000, 1011
+_NORMAL, _GONE, _REFUSED = 1000, 1011, 1008
+_MOST_REASON = 123
+"""Bytes of the reason in a close frame (RFC 6455, 5.5)."""
 _PRIVATE_CODES = (1005, 1006, 1015)
 """Codes that a program may read but never send."""
 
@@ -55,39 +58,43 @@ async def deny(send: Send, dialect: str, refusal: Refusal) -> None:
 async def relay(
     incoming: Incoming,
     protocols: list[str],
-    others: OtherPaths,
+    gateway: Gateway,
     place: OtherPath,
     admitted: Admitted,
     report: Report,
 ) -> None:
     """Connects a client with its provider until one of them closes; raises `Refused` if the provider does not accept."""
-    candidate = others.candidate(place, admitted, None)
-    report.provider, report.account = candidate.target.provider or "", candidate.account.name
-    report.attempts = 1
+    others = gateway.other_paths
+    check = others.model_check(incoming, place, admitted)
+    model = next(iter(check.named), None)
+    candidate = others.candidate(place, admitted, model, report)
     outgoing = await others.outgoing(incoming, place, candidate, None)
-    aiohttp = import_module("aiohttp")
-    try:
-        upstream = await others.session().ws_connect(
-            import_module("yarl").URL(outgoing.url, encoded=True),
-            headers=_without_framing(outgoing.headers),
-            protocols=protocols,
-            max_msg_size=LIMITS.socket_bytes,
-            timeout=aiohttp.ClientWSTimeout(ws_close=LIMITS.farewell_seconds),
-        )
-    except aiohttp.WSServerHandshakeError as error:
-        status = error.status if 400 <= error.status < 600 else 502
-        text = f"{report.provider} refused the WebSocket with status {error.status}"
-        raise Refused(Refusal(text=text, status=status)) from None
-    except (OSError, aiohttp.ClientError, TimeoutError):
-        text = f"{report.provider}: connection failed"
-        raise Refused(Refusal(text=text, status=502)) from None
+    upstream = await _opened(gateway, outgoing, protocols, report)
     report.status = 101
     try:
         await _connected(incoming)
         await incoming.send({"type": "websocket.accept", "subprotocol": upstream.protocol})
-        await _both_ways(incoming, upstream)
+        await _both_ways(incoming, upstream, check, report)
     finally:
         await upstream.close()
+
+
+async def _opened(
+    gateway: Gateway, outgoing: Outgoing, protocols: list[str], report: Report
+) -> Socket:
+    """The WebSocket of the provider; raises `Refused` if it does not accept."""
+    try:
+        return await gateway.connections.socket(outgoing, protocols)
+    except HandshakeRefusedError as error:
+        status = error.status if 400 <= error.status < 600 else 502
+        text = f"{report.provider} refused the WebSocket with status {error.status}"
+        raise Refused(Refusal(text=text, status=status)) from None
+    except RedirectedError:
+        text = f"{report.provider} answered with a redirect, which is not followed"
+        raise Refused(Refusal(text=text, status=502)) from None
+    except (OSError, TimeoutError):
+        text = f"{report.provider}: connection failed"
+        raise Refused(Refusal(text=text, status=502)) from None
 
 
 async def _connected(incoming: Incoming) -> None:
@@ -96,11 +103,13 @@ async def _connected(incoming: Incoming) -> None:
         raise Refused(Refusal(text="the client disconnected", status=499))
 
 
-async def _both_ways(incoming: Incoming, upstream: Any) -> None:
+async def _both_ways(
+    incoming: Incoming, upstream: Socket, check: ModelCheck, report: Report
+) -> None:
     """Passes messages on until one side closes, and tells the other."""
     tasks = [
-        asyncio.create_task(_to_upstream(incoming, upstream)),
-        asyncio.create_task(_to_client(incoming, upstream)),
+        asyncio.create_task(_to_upstream(incoming, upstream, check)),
+        asyncio.create_task(_to_client(incoming, upstream, report)),
     ]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -110,35 +119,48 @@ async def _both_ways(incoming: Incoming, upstream: Any) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _to_upstream(incoming: Incoming, upstream: Any) -> None:
+async def _to_upstream(incoming: Incoming, upstream: Socket, check: ModelCheck) -> None:
     while True:
         message = await incoming.receive()
         if message["type"] == "websocket.disconnect":
-            await upstream.close(code=_sendable(message.get("code")))
+            await upstream.close(_sendable(message.get("code")))
             return
-        if message.get("text") is not None:
-            await upstream.send_str(message["text"])
-        else:
-            await upstream.send_bytes(message.get("bytes") or b"")
+        text = message.get("text")
+        data: str | bytes = text if text is not None else message.get("bytes") or b""
+        try:
+            check.message(data)
+        except Refused as error:
+            reason = error.refusal.text.encode()[:_MOST_REASON].decode(errors="ignore")
+            await incoming.send({"type": "websocket.close", "code": _REFUSED, "reason": reason})
+            return
+        await upstream.send(data)
 
 
-async def _to_client(incoming: Incoming, upstream: Any) -> None:
-    kinds = import_module("aiohttp").WSMsgType
-    async for message in upstream:
-        if message.type == kinds.TEXT:
-            await incoming.send({"type": "websocket.send", "text": message.data})
-        elif message.type == kinds.BINARY:
-            await incoming.send({"type": "websocket.send", "bytes": message.data})
+async def _to_client(incoming: Incoming, upstream: Socket, report: Report) -> None:
+    async for data in upstream.messages():
+        if isinstance(data, str):
+            report.usage = _with_counts(report.usage, data)
+            await incoming.send({"type": "websocket.send", "text": data})
         else:
-            break
+            await incoming.send({"type": "websocket.send", "bytes": data})
     code = _GONE if upstream.close_code is None else _sendable(upstream.close_code)
     await incoming.send({"type": "websocket.close", "code": code})
 
 
+def _with_counts(usage: Usage, message: str) -> Usage:
+    """The token counts of a connection, with those of one more message: each answer has its own."""
+    if "sage" not in message:
+        return usage
+    reader = UsageReader("")
+    reader.read(message)
+    more = reader.usage()
+    if more.total_tokens is None:
+        return usage
+    return Usage(
+        input_tokens=(usage.input_tokens or 0) + (more.input_tokens or 0),
+        output_tokens=(usage.output_tokens or 0) + (more.output_tokens or 0),
+    )
+
+
 def _sendable(code: int | None) -> int:
     return _NORMAL if code is None or code in _PRIVATE_CODES else code
-
-
-def _without_framing(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers without those that belong to HTTP bodies."""
-    return {name: value for name, value in headers.items() if not name.startswith("content-")}

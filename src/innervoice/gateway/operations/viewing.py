@@ -20,7 +20,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from innervoice.gateway.callers import ANYBODY, Caller
 from innervoice.gateway.client_stream import reply
-from innervoice.gateway.endpoints import given_key
+from innervoice.gateway.credentials import sent_keys
 from innervoice.gateway.incoming import Receive, Send, check_host
 from innervoice.gateway.limits import LIMITS
 from innervoice.memory.sealed_store import Sealing
@@ -86,7 +86,7 @@ class Viewing:
         }
         query = scope.get("query_string", b"").decode("latin-1")
         try:
-            key = given_key(headers, query)
+            key = self._callers.key_among([sent.value for sent in sent_keys(headers, query)])
             caller = await self._caller(key or self._from_cookie(headers))
             if caller is ANYBODY:
                 key = None

@@ -1,0 +1,207 @@
+"""Every model that a request names, wherever it stands: in the path, the query, members of JSON, fields of a form, lines of a batch.
+
+Only for callers that may use some models: what could name another one is found or refused. Members are read with all their repetitions and
+in any letter case, because servers differ in which one counts. Messages are not searched: what they say names no model.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from email import message_from_bytes
+from email.message import Message
+from itertools import pairwise
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
+
+from innervoice.canon.jsontext import dump_json
+from innervoice.gateway.callers import Caller
+from innervoice.gateway.errors import model_not_allowed
+from innervoice.wire.dialects import HISTORY_MEMBERS
+from innervoice.wire.refusals import Refusal, Refused
+
+__all__ = ["Form", "ModelCheck", "form_of", "models_in", "models_in_lines", "models_in_members"]
+
+_MEMBERS = frozenset({"model", "models", "modelid", "model_id", "model_name", "fallbacks", "fallback_models", "engine", "deployment"})  # fmt: skip
+_UNREAD = frozenset({*HISTORY_MEMBERS, "metadata", "system", "instructions", "prompt"})
+_BEFORE_MODEL = ("models", "model", "tunedModels", "engines", "deployments", "endpoints")
+"""The segment of a path behind one of these is a model, with or without a verb."""
+_FILES, _BATCH = "files", "batch"
+_VERB = re.compile(r":[A-Za-z]+$")
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of an object, repeated ones too."""
+
+
+def models_in(data: bytes | bytearray | memoryview | str) -> set[str]:
+    """Returns the models that a JSON text names; raises `ValueError` if it is none."""
+    text = data if isinstance(data, str) else bytes(data)
+    try:
+        value = json.loads(text, object_pairs_hook=_Pairs)
+        return set(_models(value))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def _models(value: Any) -> Iterator[str]:
+    if isinstance(value, _Pairs):
+        for name, member in value:
+            if name.lower() in _UNREAD:
+                continue
+            if name.lower() in _MEMBERS:
+                yield from _names(member)
+            yield from _models(member)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _models(item)
+
+
+def _names(value: Any) -> Iterator[str]:
+    items = value if isinstance(value, list) and not isinstance(value, _Pairs) else [value]
+    return (item for item in items if isinstance(item, str) and item)
+
+
+def models_in_members(members: Mapping[str, bytes]) -> set[str]:
+    """Returns the models that the settings of a request name besides its own: fallbacks, and those of tools that the provider runs."""
+    return {
+        model
+        for name, data in members.items()
+        if name != "model"
+        for model in models_in(b"{%b:%b}" % (dump_json(name), data))
+    }
+
+
+def models_in_lines(data: bytes) -> set[str]:
+    """Returns the models that the lines of a batch name; raises `ValueError` if a line is not JSON, or names none."""
+    models: set[str] = set()
+    for line in filter(None, map(bytes.strip, data.splitlines())):
+        found = models_in(line)
+        if not found:
+            raise ValueError("a line names no model")
+        models |= found
+    return models
+
+
+def models_in_path(segments: Sequence[str]) -> set[str]:
+    """Returns the models that the segments of a path name."""
+    words = [word for segment in segments for word in segment.split("/")]
+    return {
+        _VERB.sub("", name)
+        for before, name in pairwise(words)
+        if before in _BEFORE_MODEL and _VERB.sub("", name)
+    }
+
+
+def models_in_query(query: str) -> set[str]:
+    """Returns the models that a query, or a form of that kind, names."""
+    return {value for name, value in parse_qsl(query) if name.lower() in _MEMBERS and value}
+
+
+class Form(NamedTuple):
+    """A form with several parts."""
+
+    models: set[str]
+    fields: dict[str, str]
+    """Its fields that are no files."""
+    files: tuple[bytes, ...]
+
+
+def form_of(body: bytes, content_type: str) -> Form:
+    """Reads a form; raises `ValueError` for one that has no single meaning."""
+    message = message_from_bytes(
+        b"content-type: " + content_type.encode("latin-1") + b"\r\n\r\n" + body
+    )
+    if message.defects or not message.is_multipart():
+        raise ValueError("the form cannot be read")
+    form = Form(set(), {}, ())
+    files: list[bytes] = []
+    for part in message.get_payload():
+        assert isinstance(part, Message)
+        name, data = _name_of(part), part.get_payload(decode=True)
+        if part.defects or name is None or not isinstance(data, bytes):
+            raise ValueError("a part of the form cannot be read")
+        if part.get_filename() is not None:
+            files.append(data)
+            continue
+        text = data.decode("utf-8", "replace")
+        form.fields[name.lower()] = text
+        if name.lower() in _MEMBERS:
+            form.models.add(text)
+        elif text.lstrip()[:1] in ("{", "["):
+            form.models.update(models_in(text))
+    return form._replace(files=tuple(files))
+
+
+def _name_of(part: Message) -> str | None:
+    name = part.get_param("name", header="content-disposition")
+    return name[2] if isinstance(name, tuple) else name
+
+
+class ModelCheck:
+    """Checks what a request names against the models of its caller; nothing is read for a caller that may use all."""
+
+    def __init__(self, caller: Caller, *providers: str) -> None:
+        """`providers` are the names before a slash with which the caller's models may be written."""
+        self._caller, self._providers = caller, tuple(dict.fromkeys(providers))
+        self.is_needed = bool(caller.models)
+        self.named: list[str] = []
+        """What the request has named so far."""
+
+    def names(self, names: Iterable[str]) -> None:
+        """Raises `Refused` for a model that the caller may not use, by its own name or behind that of a provider."""
+        for name in names:
+            plain = name.removeprefix("models/")
+            self.named.append(plain)
+            spellings = (plain, *(f"{provider}/{plain}" for provider in self._providers))
+            if self.is_needed and not any(map(self._caller.may_ask, spellings)):
+                raise Refused(model_not_allowed(name, self._caller.models))
+
+    def address(self, segments: Sequence[str], query: str) -> None:
+        """Checks the path and the query."""
+        self.names(sorted(models_in_path(segments) | models_in_query(query)))
+
+    def encoding(self, encoding: str) -> None:
+        """Raises `Refused` for a compressed body."""
+        if encoding.strip().lower() not in ("", "identity"):
+            raise _unreadable("the body is compressed")
+
+    def body(self, body: bytes, content_type: str, words: str) -> None:
+        """Checks a body: a form, or JSON; `words` is the path without its version."""
+        kind = content_type.partition(";")[0].strip().lower()
+        try:
+            if kind.startswith("multipart/"):
+                self._form(form_of(body, content_type), words)
+            elif kind == "application/x-www-form-urlencoded" and not body.lstrip().startswith((b"{", b"[")):  # fmt: skip
+                self.names(sorted(models_in_query(body.decode("latin-1"))))
+            else:
+                self.names(sorted(models_in(body)))
+        except ValueError as error:
+            raise _unreadable(str(error)) from None
+
+    def _form(self, form: Form, words: str) -> None:
+        self.names(sorted(form.models))
+        if words == _FILES and form.fields.get("purpose") == _BATCH:
+            for file in form.files:
+                self.names(sorted(models_in_lines(file)))
+
+    def message(self, message: str | bytes) -> None:
+        """Checks a message of a WebSocket."""
+        if self.is_needed:
+            try:
+                self.names(sorted(models_in(message)))
+            except ValueError:
+                raise _unreadable("a message is not JSON") from None
+
+    def must_name(self) -> None:
+        """Raises `Refused` if the request named no model: the provider would choose one."""
+        if not self.named:
+            text = "this key is for certain models only, and the request names none; the provider would choose one"
+            raise Refused(Refusal(text=text, status=403))
+
+
+def _unreadable(what: str) -> Refused:
+    """The refusal of a body in which a limited key could hide the name of a model."""
+    text = f"this key is for certain models only, and its models cannot be read from this request: {what}"
+    return Refused(Refusal(text=text))
