@@ -1,6 +1,7 @@
 """The shape of the code: a module holds one idea, a package has few modules, a function fits on a screen."""
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -36,3 +37,18 @@ def test_a_package_has_few_modules():
 
 def test_no_junk_drawers():
     assert not {"utils", "util", "helpers", "common", "misc"} & {path.stem for path in MODULES}
+
+
+def test_one_module_of_the_gateway_opens_connections():
+    """It follows no redirect, reads no ~/.netrc, and knows the proxies; a second one would have to know that as well."""
+    clients = ("aiohttp", "httpx2", "urllib.request", "http.client", "OverAiohttp", "OverHttptools")
+    others = [path for path in MODULES if path.is_relative_to(SOURCE / "gateway") and path.name != "outgoing.py"]  # fmt: skip
+    found = {
+        (path.name, name)
+        for path in others
+        for name in clients
+        if f'import_module("{name}' in (text := path.read_text("utf-8"))
+        or re.search(rf"^\s*(?:from|import) .*\b{re.escape(name)}\b", text, re.MULTILINE)
+    }
+
+    assert set() == found

@@ -72,6 +72,8 @@ class Provider:
                 return 200, {"content-type": "text/event-stream"}, events
             case "POST", ["v1", "files"]:
                 return 200, {}, _FILE
+            case "GET", ["v1", "files"]:
+                return 200, {}, {"object": "list", "data": [_FILE, {**_FILE, "id": "file-2"}]}
             case "GET", ["v1", "files", _, "content"]:
                 return 200, {"content-type": "application/octet-stream"}, b"x" * 5_000_000
             case "POST", ["v1", "batches"]:

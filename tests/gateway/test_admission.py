@@ -127,7 +127,7 @@ def test_one_key_in_two_headers_is_one_credential():
     """Claude Code sends its key in both."""
     headers = {"x-api-key": CLAUDES, "authorization": f"Bearer {CLAUDES}"}
     with gateway(("caller",)) as running:
-        assert 404 == running.ask("GET", "/anthropic/v1/files", headers).status_code
+        assert 200 == running.ask("GET", "/anthropic/v1/files", headers).status_code
         assert headers == keys_in(running.provider.requests[-1][2])
         assert [] == running.reports[-1].notes
 

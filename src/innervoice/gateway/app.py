@@ -33,17 +33,17 @@ from innervoice.gateway.incoming import (
     unless_gone,
 )
 from innervoice.gateway.listings import counted, looked_up
-from innervoice.gateway.named_models import ModelCheck, models_in_members
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.operations.viewing import is_view
-from innervoice.gateway.other_paths import OtherPath, other_path_of
+from innervoice.gateway.passing.named_models import ModelCheck, models_in_members
+from innervoice.gateway.passing.other_paths import OtherPath, other_path_of
+from innervoice.gateway.passing.websockets import deny, incoming_of, protocols_of, relay
 from innervoice.gateway.quotas import Expected, Underway
 from innervoice.gateway.report import Report
 from innervoice.gateway.responses.conversations import OF_CONVERSATIONS, of_conversation
 from innervoice.gateway.responses.sockets import ResponseSocket
 from innervoice.gateway.responses.stored import OF_RESPONSES, of_response
 from innervoice.gateway.serving import Serving
-from innervoice.gateway.websockets import deny, incoming_of, protocols_of, relay
 from innervoice.wire.refusals import Refusal, Refused
 
 __all__ = ["Application", "Gateway", "create_app"]
@@ -292,6 +292,8 @@ class Application:
         try:
             request = ClientRequest(gateway, endpoint, body, report, incoming.headers)
             await opened.begin(request, caller, body, incoming.headers)
+            report.is_shared = admitted.has_key and gateway.routes.is_shared(request.name)
+            await gateway.owned_ids.check_answer(report, endpoint.dialect, body)
             if request.state is not None and request.state.is_background:
                 await self._in_background(incoming, request, opened, admitted)
                 return

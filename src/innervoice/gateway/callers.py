@@ -309,7 +309,8 @@ class KnownCallers:
         self._is_exposed = False
         self._has_stored: bool | None = None
         self._assume_keys = assume_keys
-        self._look_again = float("-inf")
+        self._look_again = self._count_again = float("-inf")
+        self._stored_names: frozenset[str] = frozenset()
         self._on_store = on_store
         self._is_store_there = True
         self._known: Bounded[bytes, _Known] = Bounded(LIMITS.known_callers)
@@ -364,6 +365,20 @@ class KnownCallers:
         except StoreError:
             return False
         return True
+
+    async def are_several(self) -> bool:
+        """True if the keys of the gateway have several owners, revoked ones included; also as long as that cannot be known."""
+        names = {caller.name for caller in self._configured.values()}
+        if len(names) > 1 or self._keys is None:
+            return len(names) > 1
+        if self._calls.clock() >= self._count_again:
+            try:
+                stored = await self._from_store(self._keys.all, LIMITS.first_key_seconds)
+            except StoreError:
+                return True
+            self._stored_names = frozenset(caller.name for caller in stored)
+            self._count_again = self._calls.clock() + LIMITS.fresh_key_seconds
+        return len(names | self._stored_names) > 1
 
     def is_own(self, key: str) -> bool:
         """True if a key is one of the gateway, valid or not: it is never sent on."""

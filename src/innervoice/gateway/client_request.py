@@ -31,6 +31,7 @@ from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
 from innervoice.gateway.incoming import checked_body
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.owned_ids import OwnedAnswer
 from innervoice.gateway.report import ReasoningCounts, Report
 from innervoice.gateway.responses.compactions import PATH_VERB, as_request
 from innervoice.gateway.responses.state import ResponseState, WholeInput
@@ -152,6 +153,13 @@ class ClientRequest:
             member = self.split.members.get(name)
             return None if member is None else bytes(member)
         return dump_json(self._value[name]) if name in self._value else None
+
+    def owned_answer(self, attempt: Attempt) -> OwnedAnswer:
+        """What takes the ids out of the answer to an attempt, for their owner."""
+        is_own = attempt.candidate.target.dialect == self.endpoint.dialect
+        is_stored = is_own and self.state is not None and self.state.is_stored_there
+        ids = self._gateway.owned_ids
+        return OwnedAnswer(ids, self.report, self._data, is_stored=is_stored)
 
     def members(self) -> dict[str, bytes]:
         """The members of the body as JSON."""

@@ -34,8 +34,9 @@ from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
-from innervoice.gateway.other_paths import OtherPaths
 from innervoice.gateway.outgoing import Connections
+from innervoice.gateway.owned_ids import OwnedIds
+from innervoice.gateway.passing.other_paths import OtherPaths
 from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
 from innervoice.gateway.report import Report
 from innervoice.gateway.responses.background import BackgroundRuns
@@ -68,10 +69,15 @@ class Admitted(NamedTuple):
     """Whether no key was needed, because only this machine can reach the gateway."""
 
     @property
+    def has_key(self) -> bool:
+        """True for the owner of a key of the gateway."""
+        is_own = self.credentials is not None and self.credentials.owner == self.caller.name
+        return self.caller is not ANYBODY and not is_own
+
+    @property
     def may_use_other_paths(self) -> bool:
         """True if paths that are only passed on may be used: with a key that has the permission, or with the caller's own credentials alone."""
-        is_own = self.credentials is not None and self.credentials.owner == self.caller.name
-        return self.is_local or self.caller.other_paths or is_own
+        return self.is_local or self.caller.other_paths or not self.has_key
 
 
 class Gateway:
@@ -145,6 +151,7 @@ class Gateway:
         self.callers = KnownCallers(
             caller_keys, calls=calls, assume_keys=assume_keys, on_store=self._see_store
         )
+        self.owned_ids = OwnedIds(self.sealed, calls, self.callers.are_several)
         self.quotas = Quotas(SharedCounts(self.store, calls))
 
     def reload(self, config: GatewayConfig) -> None:
@@ -161,6 +168,7 @@ class Gateway:
             exposed=exposure_problem(config.server.host, {}) is not None,
         )
         self.quotas.streams_per_key = config.server.streams_per_key
+        self.owned_ids.unknown = config.server.unknown_ids
         self.limits = replace(LIMITS, body_bytes=config.server.body_bytes)
         server = config.server
         self.time_limits = TimeLimits(

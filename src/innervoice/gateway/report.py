@@ -69,6 +69,8 @@ class Report:
     """"ok", "off", or "degraded" if the store could not be reached."""
     trace: str = ""
     """The trace of the client that the request belongs to: its `traceparent`."""
+    is_shared: bool = False
+    """Whether it goes to an account that the gateway's callers share."""
     caller: str = ""
     """The id of the caller's virtual key, never the key."""
     limited: str | None = None

@@ -170,6 +170,19 @@ class Routes:
         host = found.host if found else None
         return (found.dialect if found else None) or (host.dialect if host else DEFAULT)
 
+    def is_shared(self, name: str) -> bool:
+        """True if a model's name reaches an account that all callers share; also for a name that reaches nothing."""
+        try:
+            candidates = self.route(name).candidates
+        except UsageError:
+            return True
+        return not all(candidate.takes_callers_key for candidate in candidates)
+
+    def has_own_key(self, upstream: str) -> bool:
+        """True if an upstream is called with a key of the gateway, which all its callers share."""
+        found = self._upstream(upstream)
+        return found is None or not found.takes_callers_keys
+
     def id_of(self, upstream: str) -> str:
         """Returns the id of the provider behind the name of an upstream."""
         found = self._upstream(upstream)

@@ -40,6 +40,7 @@ from innervoice.gateway.forwarded import is_reasoning
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
 from innervoice.gateway.incoming import Send, WriteNow
 from innervoice.gateway.operations.request_log import FollowedRequest
+from innervoice.gateway.owned_ids import OwnedAnswer
 from innervoice.gateway.rewritten import Attempt
 from innervoice.gateway.routes import Route
 from innervoice.gateway.upstreams import Candidate, GatewayExchange, SteeredGatewayExchange
@@ -97,6 +98,7 @@ class Serving:
         self._key: bytes | None = None
         self._broken: _Broken | None = None
         self._is_kept = False
+        self._owned: OwnedAnswer | None = None
         self._logged = logged
 
     @property
@@ -244,6 +246,8 @@ class Serving:
     ) -> None:
         """Remembers the turn and, in APIs that do so, stores the response that the client got; the end of the answer waits for both."""
         state = self._request.state
+        if self._owned is not None:
+            await self._owned.learn()
         if attempt.is_summary and state and answer and answer.compaction:
             await state.keep_covered(attempt, answer.compaction)
         if state is None or not state.takes_answer or answer is None:
@@ -362,6 +366,9 @@ class Serving:
         )
         exchange.thinking_clock.waited = time.time() - self._report.begun
         exchange.added = attempt.members
+        if self._report.is_shared:
+            self._owned = self._request.owned_answer(attempt)
+            exchange.on_bytes = self._owned.add
         if attempt.rewritten is not None:
             exchange.on_refused = partial(attempt.rewritten.refuse, attempt.candidate)
         return exchange

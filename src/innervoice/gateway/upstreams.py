@@ -300,6 +300,8 @@ class GatewayExchange(Exchange):
     """Bytes that were received and not yet forwarded; None where bytes are not forwarded."""
     added: Mapping[str, Any] = MappingProxyType({})
     """What the gateway added to the body."""
+    on_bytes: Callable[[bytes], None] | None = None
+    """Called with the bytes of the answer as they arrive."""
     on_refused: Callable[[frozenset[str]], None] | None = None
     """Called with the seals that are left out after a refusal."""
     is_reduced = False
@@ -339,6 +341,8 @@ class GatewayExchange(Exchange):
 
     def feed(self, chunk: bytes) -> bool:
         """Handles bytes of the answer; returns whether to continue reading."""
+        if self.on_bytes is not None:
+            self.on_bytes(chunk)
         if self.tap is None:
             return super().feed(chunk)
         self.tap += chunk

@@ -100,6 +100,8 @@ class ServerSettings(Row, frozen=True, kw_only=True):
     """The longest Retry-After, in seconds, that the gateway waits for before it calls another candidate."""
     other_paths: str | None = None
     """The upstream for paths that the gateway does not serve and that name no provider; "off": no such path is passed on at all."""
+    unknown_ids: Literal["refuse", "allow"] = "refuse"
+    """What becomes of ids at a provider (files, responses, ...) of which there is no record who got them, where several owners share an account."""
     body_bytes: int = 32 * 1024 * 1024
     streams_per_key: int = 1000
     """How many concurrent answers one caller's key may have."""

@@ -86,6 +86,7 @@ _SERVER = {
     "retries": number("a whole number from 0 to 10", least=0, most=10, whole=True),
     "longest_wait": number("a number of seconds, 0 or more", least=0, most=1e9),
     "other_paths": text("a provider's name, or 'off'"),
+    "unknown_ids": word("refuse", "allow"),
     "body_bytes": number("a number of bytes, 1024 or more", least=1024, whole=True),
     "streams_per_key": number("a whole number, 1 or more", least=1, whole=True),
 }

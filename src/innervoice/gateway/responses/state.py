@@ -146,6 +146,11 @@ class ResponseState:
         return self.is_stored or self._conversation is not None
 
     @property
+    def is_stored_there(self) -> bool:
+        """Whether the provider keeps the answer, if it stores answers."""
+        return self._read("store") is not False
+
+    @property
     def is_translated(self) -> bool:
         """Whether the answer must be written here: it has an id or members that the provider does not know."""
         return self.is_background or self._conversation is not None
@@ -246,6 +251,7 @@ class ResponseState:
         if self._conversation_id is not None and self._conversation is None:
             if candidate.target.dialect != self._api.dialect or self.is_background:
                 raise Refused(no_conversation(self._conversation_id))
+            await self._check_owner(self._conversation_id, no_conversation)
             return None  # it may be known there
         can_store = self._can_store(candidate)
         if self.previous is None:
@@ -253,6 +259,7 @@ class ResponseState:
             return [] if self._api.is_asked_for and not can_store else None
         if self._head is None:
             if can_store:
+                await self._check_owner(self.previous, self._api.no_previous)
                 return None  # it may be known there
             raise Refused(self._api.no_previous(self.previous) if self._is_whole else NO_STORE)
         is_there = self._head.place == _place(candidate) and not self._is_refused
@@ -303,10 +310,16 @@ class ResponseState:
             response = responses.responses.get(name)
             if response is None and not speaks:
                 raise Refused(self._api.no_item(name) if responses.is_whole else NO_STORE)
+            if response is None:
+                await self._check_owner(name, self._api.no_item)
             self._has_items = self._has_items or response is not None
             if response and (response.place != _place(candidate) or self._is_refused):
                 referred[name] = response
         return referred
+
+    async def _check_owner(self, name: str, refusal: Callable[[str], Refusal]) -> None:
+        """Raises `Refused` for an id that only the provider knows, where several owners share its account and another one may have got it."""
+        await self._gateway.owned_ids.check_one(self._report, name, refusal)
 
     def refused(self, error: InnervoiceError) -> bool:
         """Whether the provider no longer has what is known here, so that the request can be sent with all of it."""

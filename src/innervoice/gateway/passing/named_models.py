@@ -148,6 +148,8 @@ class ModelCheck:
         self.is_needed = bool(caller.models)
         self.named: list[str] = []
         """What the request has named so far."""
+        self.lines: list[str] | None = None
+        """The models of the lines of a batch that were checked; None if there were none."""
 
     def names(self, names: Iterable[str]) -> None:
         """Raises `Refused` for a model that the caller may not use, by its own name or behind that of a provider."""
@@ -183,8 +185,15 @@ class ModelCheck:
     def _form(self, form: Form, words: str) -> None:
         self.names(sorted(form.models))
         if words == _FILES and form.fields.get("purpose") == _BATCH:
-            for file in form.files:
-                self.names(sorted(models_in_lines(file)))
+            self.lines = sorted({name for file in form.files for name in models_in_lines(file)})
+            self.names(self.lines)
+
+    def batch(self, file: str, models: Sequence[str] | None) -> None:
+        """Checks the models that the lines of a file name; raises `Refused` for one whose lines were not checked when it came."""
+        if models is None:
+            text = f"this key is for certain models only, and the lines of {file!r} were not checked when it was uploaded: upload it with this key, as a form with the purpose `batch`"
+            raise Refused(Refusal(text=text, status=403))
+        self.names(models)
 
     def message(self, message: str | bytes) -> None:
         """Checks a message of a WebSocket."""

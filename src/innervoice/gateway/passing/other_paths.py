@@ -25,8 +25,10 @@ from innervoice.gateway.credentials import with_credentials
 from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.named_models import ModelCheck
 from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
+from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer
+from innervoice.gateway.passing.named_models import ModelCheck
+from innervoice.gateway.passing.passed_json import PassedJson
 from innervoice.gateway.routes import Route
 from innervoice.wire.json_access import as_count, as_dict, as_text
 from innervoice.wire.paths import path_of, segments_of
@@ -38,7 +40,7 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Routes
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["OtherPath", "OtherPaths", "UsageReader", "other_path_of", "url_of"]
+__all__ = ["OtherPath", "OtherPaths", "other_path_of", "url_of", "usage_in"]
 
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
 _BEFORE_VERSIONS = ("upload", "download")
@@ -146,8 +148,11 @@ class OtherPaths:
         """
         check_framing(incoming.headers, self._gateway.limits)
         body = _Body(incoming)
+        ids = OwnedPath(self._gateway.owned_ids, report, place.segments, incoming.method)
+        report.is_shared = admitted.has_key and self._gateway.routes.has_own_key(place.upstream)
+        await ids.check_path()
         check = self.model_check(incoming, place, admitted)
-        model = await self._model(incoming, body, place, check)
+        model = await self._model(incoming, body, place, check, ids)
         candidate = self.candidate(place, admitted, model, report)
         host = candidate.target.host
         if host is not None and host.aws_service:
@@ -156,7 +161,7 @@ class OtherPaths:
         if self._gateway.routes.is_emulated:
             await self._pass_embedded(incoming, report, outgoing, body)
             return True
-        work = self._pass(incoming, report, outgoing, body, _Passage(candidate, place))
+        work = self._pass(incoming, report, outgoing, body, _Passage(candidate, place, ids, check))
         return await unless_gone(work, body.after)
 
     # ---- where it goes -------------------------------------------------------------------------
@@ -205,7 +210,12 @@ class OtherPaths:
         return outgoing
 
     async def _model(
-        self, incoming: Incoming, body: _Body, place: OtherPath, check: ModelCheck
+        self,
+        incoming: Incoming,
+        body: _Body,
+        place: OtherPath,
+        check: ModelCheck,
+        ids: OwnedPath,
     ) -> str | None:
         """The model that a body names, as its host spells it; None where the body is not read. Where the caller may use certain models only, all of them are checked."""
         kind = incoming.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -213,10 +223,14 @@ class OtherPaths:
             place.words in _WITH_MODEL and kind == "application/json" and incoming.method == "POST"
         )
         most = self._gateway.limits.body_bytes
+        is_form = kind.startswith("multipart/") or kind in _WORDS
         if check.is_needed and not body.is_empty:
             check.encoding(incoming.headers.get("content-encoding", ""))
-            if kind.startswith("multipart/") or kind in _WORDS or await body.begins_like_json():
+            if is_form or await body.begins_like_json():
                 check.body(await body.read(most), incoming.headers.get("content-type", ""), place.words)  # fmt: skip
+        is_checked = not body.is_empty and (check.is_needed or await ids.is_enforced())
+        if is_checked and await body.begins_like_json():
+            await ids.check_body(await body.read(most), check)
         if check.is_needed and incoming.method == "POST" and place.words in _USE_A_MODEL:
             check.must_name()
         if not is_known:
@@ -288,6 +302,8 @@ class OtherPaths:
 class _Passage(NamedTuple):
     candidate: Candidate
     place: OtherPath
+    ids: OwnedPath
+    check: ModelCheck
 
 
 async def _return(
@@ -300,8 +316,11 @@ async def _return(
     headers = {**passed_back(answer.headers), **_picked(answer.headers, _RETURNED)}
     if _UPLOAD_URL in headers:
         headers[_UPLOAD_URL] = _upload_url(headers[_UPLOAD_URL], incoming, passage)
-    reader = UsageReader(headers.get("content-type", ""))
+    reader = _AnswerReader(headers.get("content-type", ""))
     report.status = answer.status
+    if await passage.ids.is_filtered():
+        await _return_list(incoming, report, answer, passage, headers)
+        return
     await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
     try:
         async for piece in answer.pieces():
@@ -311,8 +330,32 @@ async def _return(
         report.status, report.error = 502, type(error).__name__
         return
     finally:
-        report.usage = reader.usage()
+        reader.end()
+        report.usage = reader.usage
+    if answer.status < 300:
+        await passage.ids.learn(reader.ids, passage.check)
     await incoming.send({"type": "http.response.body", "body": b""})
+
+
+async def _return_list(
+    incoming: Incoming,
+    report: Report,
+    answer: PassedAnswer,
+    passage: _Passage,
+    headers: dict[str, str],
+) -> None:
+    """Sends what belongs to the caller of a list that the account has for all owners."""
+    try:
+        data = b"".join([piece async for piece in answer.pieces()])
+        value = load_json(data)
+    except (ConnectionError, ValueError):
+        text = f"{report.provider}: the list could not be read"
+        raise Refused(Refusal(text=text, status=502)) from None
+    if isinstance(value, dict) and answer.status < 300:
+        data = dump_json(await passage.ids.own_part(value))
+    length = {"content-length": str(len(data)), "x-innervoice-id": report.id}
+    await _begin(incoming, answer.status, {**headers, **length})
+    await incoming.send({"type": "http.response.body", "body": data})
 
 
 async def _begin(incoming: Incoming, status: int, headers: Mapping[str, str]) -> None:
@@ -347,8 +390,9 @@ class _Body:
             self._begun += await self._next()
             if len(self._begun) > _MOST_BLANKS:
                 break
-        start = self._begun.lstrip(_BLANKS)
-        return bool(self._begun) and (not start or start.startswith((b"{", b"[")))
+        begun = self._begun if self.whole is None else self.whole
+        start = begun.lstrip(_BLANKS)
+        return bool(begun) and (not start or start.startswith((b"{", b"[")))
 
     async def read(self, most: int) -> bytes:
         """The whole body; raises `Refused` for one that is too large or too slow."""
@@ -441,56 +485,38 @@ def _upload_url(url: str, incoming: Incoming, passage: _Passage) -> str:
     return f"{scheme}://{incoming.headers.get('host', '')}{prefix}{path}?{given.query}"
 
 
-class UsageReader:
-    """Reads the token counts of an answer that is passed on: of small JSON, and of the events of a stream."""
+# ---- what an answer says of tokens and ids -----------------------------------------------------------
+
+
+def usage_in(value: Mapping[str, Any], before: Usage) -> Usage:
+    """The token counts of an object, in any API's words; those from before where it has none."""
+    for holder in (value, *(as_dict(value.get(name)) for name in ("response", "message", "meta"))):
+        for name in _USAGE_MEMBERS:
+            counts = as_dict(holder.get(name))
+            received, sent = _first(counts, _INPUT_COUNTS), _first(counts, _OUTPUT_COUNTS)
+            if received is not None or sent is not None:
+                before = Usage(
+                    input_tokens=(before.input_tokens or 0) if received is None else received,
+                    output_tokens=(before.output_tokens or 0) if sent is None else sent,
+                )
+    return before
+
+
+def _first(counts: Mapping[str, Any], names: Collection[str]) -> int | None:
+    found = (as_count(counts.get(name)) for name in names)
+    return next((count for count in found if count is not None), None)
+
+
+class _AnswerReader:
+    """Reads the token counts and the ids of an answer that is passed on."""
 
     def __init__(self, content_type: str) -> None:
-        self._is_stream = "event-stream" in content_type
-        self._data: bytearray | None = None
-        if self._is_stream or "json" in content_type:
-            self._data = bytearray()
-        self._usage = Usage()
+        self.usage = Usage()
+        self.ids: set[str] = set()
+        is_json = "json" in content_type or "event-stream" in content_type
+        self._json = PassedJson(lambda _: is_json, self._read, LIMITS.counted_bytes if is_json else 0)  # fmt: skip
+        self.add, self.end = self._json.add, self._json.end
 
-    def add(self, piece: bytes) -> None:
-        """Adds a piece; JSON that is too large is not read, nor is an event."""
-        if self._data is None:
-            return
-        self._data += piece
-        if self._is_stream:
-            *lines, rest = self._data.split(b"\n")
-            for line in lines:
-                if line.startswith(b"data:") and b"sage" in line:
-                    self.read(bytes(line.removeprefix(b"data:")))
-            self._data = bytearray(rest)
-        if len(self._data) > LIMITS.counted_bytes:
-            self._data = bytearray() if self._is_stream else None
-
-    def read(self, data: bytes | str) -> None:
-        """Reads a JSON object that may have counts; the last ones count."""
-        try:
-            value = as_dict(load_json(data))
-        except ValueError:
-            return
-        for holder in (value, *(as_dict(value.get(name)) for name in ("response", "message", "meta"))):  # fmt: skip
-            for name in _USAGE_MEMBERS:
-                self._take(as_dict(holder.get(name)))
-
-    def _take(self, counts: Mapping[str, Any]) -> None:
-        received, sent = (
-            next(
-                (count for name in names if (count := as_count(counts.get(name))) is not None), None
-            )
-            for names in (_INPUT_COUNTS, _OUTPUT_COUNTS)
-        )
-        if received is not None or sent is not None:
-            before = self._usage
-            self._usage = Usage(
-                input_tokens=before.input_tokens or 0 if received is None else received,
-                output_tokens=before.output_tokens or 0 if sent is None else sent,
-            )
-
-    def usage(self) -> Usage:
-        """The counts; unknown ones are None."""
-        if self._data and not self._is_stream:
-            self.read(bytes(self._data))
-        return self._usage
+    def _read(self, value: dict[str, Any]) -> None:
+        self.usage = usage_in(value, self.usage)
+        self.ids |= ids_in_answer(value)

@@ -9,13 +9,16 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING
 
+from innervoice.canon.jsontext import load_json
 from innervoice.canon.usage import Usage
 from innervoice.client.auth import Outgoing
 from innervoice.gateway.errors import refused
 from innervoice.gateway.incoming import Incoming, Receive, Scope, Send
-from innervoice.gateway.named_models import ModelCheck
-from innervoice.gateway.other_paths import OtherPath, UsageReader
 from innervoice.gateway.outgoing import HandshakeRefusedError, RedirectedError, Socket
+from innervoice.gateway.owned_ids import OwnedPath
+from innervoice.gateway.passing.named_models import ModelCheck
+from innervoice.gateway.passing.other_paths import OtherPath, usage_in
+from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -68,6 +71,8 @@ async def relay(
     check = others.model_check(incoming, place, admitted)
     model = next(iter(check.named), None)
     candidate = others.candidate(place, admitted, model, report)
+    report.is_shared = admitted.has_key and gateway.routes.has_own_key(place.upstream)
+    await OwnedPath(gateway.owned_ids, report, place.segments, incoming.method).check_path()
     outgoing = await others.outgoing(incoming, place, candidate, None)
     upstream = await _opened(gateway, outgoing, protocols, report)
     report.status = 101
@@ -151,10 +156,9 @@ def _with_counts(usage: Usage, message: str) -> Usage:
     """The token counts of a connection, with those of one more message: each answer has its own."""
     if "sage" not in message:
         return usage
-    reader = UsageReader("")
-    reader.read(message)
-    more = reader.usage()
-    if more.total_tokens is None:
+    try:
+        more = usage_in(as_dict(load_json(message)), Usage())
+    except ValueError:
         return usage
     return Usage(
         input_tokens=(usage.input_tokens or 0) + (more.input_tokens or 0),

@@ -1,0 +1,406 @@
+"""Ids of what a provider keeps (responses, items, conversations, files, batches, containers, caches) -> the owner that got them.
+
+Several owners may share one account of a provider, which then serves each of them whatever any of them names. So an id belongs to the owner in
+whose answer it came first; a request with another one's, or with one that nobody got here, is refused before it is sent. A gateway with one
+owner, without keys, or with callers' own credentials needs none of this; what an owner gets is recorded all the same, for the day when there
+are two.
+
+A record never changes hands: an id that stood in the request that it came back from is not learned.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+
+from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.gateway.errors import NO_STORE
+from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.passing.passed_json import PassedJson
+from innervoice.memory.sealed_store import SealedStore
+from innervoice.memory.store_calls import StoreCalls
+from innervoice.memory.stores.store import StoreError
+from innervoice.wire.dialects import dialect_named
+from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.refusals import Refusal, Refused
+
+if TYPE_CHECKING:
+    from innervoice.gateway.passing.named_models import ModelCheck
+    from innervoice.gateway.report import Report
+
+__all__ = [
+    "OwnedIds",
+    "OwnedPath",
+    "UnknownIds",
+    "ids_in_answer",
+    "ids_in_path",
+    "ids_in_request",
+    "is_list",
+    "kept_by",
+]
+
+UnknownIds: TypeAlias = Literal["refuse", "allow"]
+Result = TypeVar("Result")
+
+_OWNER = "/ids"
+"""The tenant under which the records are stored; no owner's name contains a slash."""
+_KIND = "owned id"
+_REFERENCE = "item_reference"
+_NAMING = frozenset(
+    {
+        "previous_response_id", "previous_interaction_id", "comparison_response_id", "conversation", "thread", "container", "container_id", "file_id",
+        "file_ids", "input_file_id", "input_files", "training_file", "validation_file", "vector_store_ids", "vector_store_id", "cached_content", "cachedcontent",
+        "file_uri", "fileuri", "file_name", "filename", "batch_id", "upload_id", "audio",
+    }
+)  # fmt: skip
+"""Members of requests, in lower case, whose value is an id, a list of ids, or an object with an `id`."""
+_RESOURCES = frozenset({"file_uri", "fileuri", "file_name", "filename"})
+"""Those whose value names something at the provider only in the form `files/ID`; others are names of the user's own files."""
+_BATCHED = ("input_file_id", "input_files", "input_files", "file_name", "fileName")
+"""Members of a batch that name its lines."""
+_GIVING = frozenset({"container", "container_id", "file_id", "output_file_id", "error_file_id", "audio", "upload_id"})  # fmt: skip
+"""Members of answers, at any depth, that give an id."""
+_UNREAD = frozenset(
+    {"arguments", "args", "metadata", "json", "parameters", "input_schema", "schema"}
+)
+"""Members whose content is that of the user, of tools or of the model."""
+_COLLECTIONS = frozenset(
+    {
+        "responses", "conversations", "files", "batches", "containers", "cachedcontents", "uploads", "vector_stores", "completions", "interactions",
+        "threads", "jobs", "operations", "videos", "assistants", "skills", "evals", "runs",
+    }
+)  # fmt: skip
+"""Segments of paths, in lower case, behind which an id stands."""
+_NOT_BEFORE_IDS = ("models", "model", "tunedmodels", "projects", "locations", "publishers")
+_LIKE_AN_ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9_.-]{12,}")
+_VERB = re.compile(r":[A-Za-z]+$")
+_MENTION = re.compile(
+    rb'\\u00[2-7]|item_reference|"reasoning"|"(?:%b)"'
+    % b"|".join(sorted(name.encode() for name in _NAMING)),
+    re.IGNORECASE,
+)
+"""Without any of these, a body names no id. A name may be written with escapes."""
+_MARKS = (b'"container', b'"file_id"', b'"audio"')
+_MARKS_OF_STORED = (*_MARKS, b'"output"', b'"outputs"')
+"""Without any of these, an object of an answer gives no id."""
+_LISTS = ("data", "files", "batches", "cachedContents", "operations", "interactions")
+
+
+class _Record(NamedTuple):
+    owner: str
+    models: list[str] | None
+    """The models that were named where it came from; None if they were not looked at."""
+
+
+# ---- where ids stand -----------------------------------------------------------------------------
+
+
+def _mentions_ids(data: bytes) -> bool:
+    """True if a body may name an id: it is worth reading."""
+    return _MENTION.search(data) is not None
+
+
+def ids_in_request(value: Any, *, apart: Iterable[str] = ()) -> set[str]:
+    """Returns the ids of stored state that a request names.
+
+    :param value: The body.
+    :param apart: Members at its top that somebody else looks after; references to items belong to them.
+    """
+    if not isinstance(value, dict):
+        return set(_named(value))
+    names = frozenset(apart)
+    rest = {name: member for name, member in value.items() if name not in names}
+    found = set(_named(rest))
+    if names:
+        found -= {text for item in as_list(value.get("input")) if as_dict(item).get("type") == _REFERENCE for text in _texts(item)}  # fmt: skip
+    return found
+
+
+def _named(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _named(item)
+    if not isinstance(value, dict):
+        return
+    kind = value.get("type")
+    if kind == _REFERENCE or (kind == "reasoning" and not value.get("encrypted_content")):
+        yield from _texts(value.get("id"))
+    for name, member in value.items():
+        lowered = name.lower()
+        if lowered in _UNREAD or (lowered == "input" and kind in ("tool_use", "server_tool_use")):
+            continue
+        if lowered in _RESOURCES:
+            yield from (text for text in _texts(member) if "files/" in text)
+        elif lowered in _NAMING:
+            yield from _texts(member)
+        yield from _named(member)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The ids in a member: itself, those of a list, or that of an object."""
+    if isinstance(value, dict):
+        value = value.get("id")
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item:
+            yield item
+
+
+def _files_of_batches(value: Any) -> set[str]:
+    """The files whose lines are requests."""
+    if isinstance(value, list):
+        return {name for item in value for name in _files_of_batches(item)}
+    if not isinstance(value, dict):
+        return set()
+    own = {text for name in _BATCHED for text in _texts(value.get(name))}
+    return own | {name for member in value.values() for name in _files_of_batches(member)}
+
+
+def ids_in_answer(value: Mapping[str, Any]) -> set[str]:
+    """Returns the ids of stored state that an answer gives."""
+    body = as_dict(value.get("response")) or value
+    items = [as_dict(item) for item in as_list(body.get("output"))]
+    places = [body, as_dict(body.get("file")), as_dict(value.get("message")), *items]
+    own = {text for place in places for text in _names_of(place)}
+    return own | set(_given(value))
+
+
+def _given(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for item in value:
+            yield from _given(item)
+    elif isinstance(value, dict):
+        for name, member in value.items():
+            if name in _UNREAD or (name == "input" and value.get("type") in ("tool_use", "server_tool_use")):  # fmt: skip
+                continue
+            if name in _GIVING:
+                yield from _texts(member)
+            yield from _given(member)
+
+
+def ids_in_path(segments: Sequence[str]) -> set[str]:
+    """Returns the outermost id in a path: what is inside of something belongs to the same owner."""
+    words = [word for segment in segments for word in segment.split("/") if word]
+    for before, word in zip(["", *words], words, strict=False):
+        name = _VERB.sub("", word)
+        if before.lower() in _NOT_BEFORE_IDS:
+            continue
+        is_behind = before.lower() in _COLLECTIONS and not name.isalpha()
+        if is_behind or _LIKE_AN_ID.fullmatch(name):
+            return {name}
+    return set()
+
+
+def is_list(segments: Sequence[str]) -> bool:
+    """True for the path of a collection as a whole."""
+    words = [word for word in segments if word]
+    return bool(words) and words[-1].lower() in _COLLECTIONS
+
+
+def kept_by(value: dict[str, Any], owned: Callable[[str], bool]) -> dict[str, Any]:
+    """Returns a list of a provider with those of its items alone whose ids are owned."""
+    return {
+        name: [item for item in member if any(map(owned, _names_of(item)))]
+        if name in _LISTS and isinstance(member, list)
+        else member
+        for name, member in value.items()
+    }
+
+
+def _names_of(item: Any) -> Iterator[str]:
+    """The id of something, or its name in APIs whose names have a collection before them."""
+    yield from _texts(as_dict(item).get("id"))
+    yield from (text for text in _texts(as_dict(item).get("name")) if "/" in text)
+
+
+def _plain(name: str) -> str:
+    """An id without the collection or the address before it."""
+    return name.rstrip("/").rpartition("/")[2]
+
+
+# ---- whose they are ------------------------------------------------------------------------------
+
+
+class OwnedIds:
+    """The records of one process, which share its store with others."""
+
+    def __init__(
+        self,
+        sealed: SealedStore,
+        calls: StoreCalls,
+        are_several: Callable[[], Coroutine[Any, Any, bool]],
+    ) -> None:
+        """`are_several` says whether the gateway has several owners."""
+        self._sealed, self._calls, self._are_several = sealed, calls, are_several
+        self.unknown: UnknownIds = "refuse"
+        """What becomes of ids that nobody got here."""
+
+    async def is_enforced(self, report: Report) -> bool:
+        """True if the caller of a request shares its upstream with others."""
+        return report.is_shared and await self._are_several()
+
+    async def check(self, report: Report, ids: Iterable[str]) -> None:
+        """Raises `Refused` for an id that the caller of a request did not get, where several owners share an account."""
+        names = sorted(set(ids))
+        if not names or not await self.is_enforced(report):
+            return
+        owned = await self.owned(report, names)
+        for name in names:
+            if not owned(name):
+                text = f"{name[: LIMITS.name_characters]!r} does not exist, or is not yours: this gateway has no record that you got it"
+                raise Refused(Refusal(text=text, status=404, code="unknown_id"))
+
+    async def owned(self, report: Report, ids: Iterable[str]) -> Callable[[str], bool]:
+        """Returns the condition under which an id of these may be used by the caller; raises `Refused` while the store is away."""
+        records = await self._records(ids)
+
+        def may_use(name: str) -> bool:
+            record = records.get(_plain(name))
+            return self.unknown == "allow" if record is None else record.owner == report.tenant
+
+        return may_use
+
+    async def check_answer(self, report: Report, dialect: str, body: bytes) -> None:
+        """The same for a request for an answer; what it goes on from, and items that it only refers to, are looked up where they are stored."""
+        if not report.is_shared or not _mentions_ids(body):
+            return
+        try:
+            value = load_json(body)
+        except ValueError:
+            return  # it is refused for this
+        api = dialect_named(dialect).stored_answers
+        apart = (api.previous, api.conversation or "") if api else ()
+        await self.check(report, ids_in_request(value, apart=apart))
+
+    async def check_one(self, report: Report, name: str, refusal: Callable[[str], Refusal]) -> None:
+        """The same for one id, in the words of its API."""
+        if await self.is_enforced(report) and not (await self.owned(report, [name]))(name):
+            raise Refused(refusal(name))
+
+    async def models_of(self, name: str) -> list[str] | None:
+        """Returns the models that were named where an id came from; None if they were not looked at."""
+        record = (await self._records([name])).get(_plain(name))
+        return record.models if record else None
+
+    async def learn(
+        self,
+        report: Report,
+        ids: Iterable[str],
+        models: Sequence[str] | None = None,
+        *,
+        kept: bool = False,
+    ) -> None:
+        """Records that the caller of a request got ids; one that has an owner keeps it.
+
+        :param report: The request.
+        :param ids: The ids in its answer that were not in the request.
+        :param models: The models that were named beside them.
+        :param kept: They may be used for as long as the provider has them, not only as long as turns.
+        """
+        names = {_plain(name) for name in ids}
+        if not names or not report.is_shared:
+            return
+        try:
+            names -= (await self._records(names)).keys()
+            if names:
+                data = dump_json([report.tenant, None if models is None else list(models)])
+                keys = [self._keys(name)[0] for name in sorted(names)]
+                await self._within(
+                    lambda: self._sealed.put(
+                        _OWNER, _KIND, data, keys, created=time.time(), kept=kept
+                    )
+                )
+        except Refused:
+            report.store = "degraded"
+
+    async def _records(self, ids: Iterable[str]) -> dict[str, _Record]:
+        by_key = {key: name for name in map(_plain, ids) for key in self._keys(name)}
+        found = await self._within(lambda: self._sealed.get(_OWNER, _KIND, list(by_key)))
+        records: dict[str, _Record] = {}
+        for item in sorted(
+            found, key=lambda one: one.created, reverse=True
+        ):  # the first one counts
+            owner, models = (*as_list(load_json(item.data or b"null")), None, None)[:2]
+            records[by_key[item.key]] = _Record(as_text(owner) or "", models)
+        return records
+
+    def _keys(self, name: str) -> list[bytes]:
+        return self._sealed.keys(_OWNER, _KIND, name)
+
+    async def _within(self, work: Callable[[], Coroutine[Any, Any, Result]]) -> Result:
+        try:
+            return await self._calls.wait(work, LIMITS.store_seconds)
+        except StoreError:
+            raise Refused(NO_STORE) from None
+
+
+class OwnedPath:
+    """The ids of one request that is only passed on."""
+
+    def __init__(self, ids: OwnedIds, report: Report, segments: Sequence[str], method: str) -> None:
+        self._ids, self._report, self._segments = ids, report, segments
+        self._is_lookup = method.upper() in ("GET", "HEAD")
+        self._named: set[str] = set()
+
+    async def is_enforced(self) -> bool:
+        """True if the caller shares the upstream with other owners."""
+        return await self._ids.is_enforced(self._report)
+
+    async def check_path(self) -> None:
+        """Raises `Refused` for an id in the path that is not the caller's."""
+        await self._check(ids_in_path(self._segments))
+
+    async def check_body(self, body: bytes, check: ModelCheck) -> None:
+        """Raises `Refused` for an id in a body that is not the caller's, and for a batch of lines that name models which it may not use."""
+        try:
+            value = load_json(body)
+        except ValueError:
+            return  # the provider says what is wrong with it
+        await self._check(ids_in_request(value))
+        if check.is_needed:
+            for name in sorted(_files_of_batches(value)):
+                check.batch(name, await self._ids.models_of(name))
+
+    async def _check(self, names: set[str]) -> None:
+        self._named |= names
+        await self._ids.check(self._report, names)
+
+    async def is_filtered(self) -> bool:
+        """True for a list, of which the caller sees its part."""
+        return self._is_lookup and is_list(self._segments) and await self.is_enforced()
+
+    async def own_part(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Returns a list of the provider with what belongs to the caller."""
+        items = [item for name in _LISTS for item in as_list(value.get(name))]
+        names = [name for item in items for name in _names_of(item)]
+        return kept_by(value, await self._ids.owned(self._report, names))
+
+    async def learn(self, ids: set[str], check: ModelCheck) -> None:
+        """Records the ids of the answer."""
+        named = {_plain(name) for name in self._named}
+        new = {name for name in ids if _plain(name) not in named}
+        await self._ids.learn(self._report, new, check.lines, kept=True)
+
+
+class OwnedAnswer:
+    """The ids in one answer that the gateway reads."""
+
+    def __init__(self, ids: OwnedIds, report: Report, request: bytes, *, is_stored: bool) -> None:
+        """`is_stored`: the provider keeps the answer and its items, too."""
+        self._ids, self._report, self._request = ids, report, request
+        self._found: set[str] = set()
+        marks = _MARKS_OF_STORED if is_stored else _MARKS
+        find = ids_in_answer if is_stored else lambda value: set(_given(value))
+        self._json = PassedJson(
+            lambda data: any(mark in data for mark in marks),
+            lambda value: self._found.update(find(value)),
+            LIMITS.stored_bytes,
+        )
+        self.add = self._json.add
+
+    async def learn(self) -> None:
+        """Records them; one that stood in the request is not new."""
+        self._json.end()
+        new = [name for name in self._found if name.encode() not in self._request]
+        await self._ids.learn(self._report, new)

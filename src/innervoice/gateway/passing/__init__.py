@@ -1,0 +1,1 @@
+"""Requests and WebSockets that are passed on to a provider as they came."""

@@ -1,0 +1,239 @@
+"""What several owners keep in one account of a provider: each of them reaches its own alone."""
+
+import asyncio
+import json
+
+import pytest
+
+from gateway.calling import Counted, made
+from gateway.harness import Served, Upstream
+from gateway.test_admission import form, gateway
+from innervoice.gateway.config import GatewayConfig, ServerSettings, UpstreamSettings
+from innervoice.memory.stores.ram import RamStore
+
+
+class Owners:
+    """Two owners of keys, and what each of them is told."""
+
+    def __init__(self, running, keys):
+        self.running, self.keys = running, keys
+
+    def ask(self, owner, method, path, **more):
+        headers = {"authorization": f"Bearer {self.keys[owner]}", **more.pop("headers", {})}
+        return self.running.ask(method, path, headers, **more)
+
+
+@pytest.fixture
+def owners():
+    store = RamStore()
+    keys = {name: made(store, name, other_paths=True)[0] for name in ("alice", "bob")}
+    with gateway(store=store) as running:
+        yield Owners(running, keys)
+
+
+UPLOAD = form(('name="purpose"', "batch"), ('name="file"; filename="a.jsonl"', "{}"))
+
+# What names a file of Alice's.
+NAMING = {
+    "a look-up": ("GET", "/openai/v1/files/file-1", None),
+    "its content": ("GET", "/openai/v1/files/file-1/content", None),
+    "a deletion": ("DELETE", "/openai/v1/files/file-1", None),
+    "another spelling": ("GET", "/openai/v1/files/%66ile-1", None),
+    "a batch": ("POST", "/openai/v1/batches", {"input_file_id": "file-1"}),
+    "training": ("POST", "/openai/v1/fine_tuning/jobs", {"training_file": "file-1", "model": "m"}),
+    "a part": ("POST", "/openai/v1/other", {"input": [{"content": [{"type": "input_file", "file_id": "file-1"}]}]}),
+    "a container": ("POST", "/openai/v1/containers", {"name": "a", "file_ids": ["file-2", "file-1"]}),
+    "an escaped name": ("POST", "/openai/v1/batches", b'{"input\\u005ffile_id": "file-1"}'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", NAMING)
+def test_a_file_belongs_to_the_owner_who_uploaded_it(owners, place):
+    method, path, body = NAMING[place]
+    assert 200 == owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD).status_code
+    more = {} if body is None else {"content": body} if isinstance(body, bytes) else {"json": body}
+    count = len(owners.running.provider.requests)
+    refused = owners.ask("bob", method, path, **more)
+    assert (404, "unknown_id") == (refused.status_code, refused.json()["error"]["code"])
+    assert count == len(owners.running.provider.requests)
+    if place != "a container":
+        own = owners.ask("alice", method, path, **more)
+        assert "unknown_id" not in own.text
+
+
+def test_what_a_batch_gives_belongs_to_its_owner(owners):
+    owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+    batch = owners.ask("alice", "POST", "/openai/v1/batches", json={"input_file_id": "file-1"})
+    assert "batch_1" == batch.json()["id"]
+    assert "unknown_id" in owners.ask("bob", "GET", "/openai/v1/batches/batch_1").text
+    assert "unknown_id" not in owners.ask("alice", "GET", "/openai/v1/batches/batch_1").text
+
+
+def test_a_list_shows_each_owner_its_own(owners):
+    owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+    listed = {name: owners.ask(name, "GET", "/openai/v1/files").json() for name in owners.keys}
+    assert (["file-1"], []) == tuple([item["id"] for item in listed[name]["data"]] for name in listed)  # fmt: skip
+
+
+def test_an_id_that_nobody_got_here(owners):
+    assert "unknown_id" in owners.ask("alice", "GET", "/openai/v1/files/file-9").text
+    # To name it does not make it one's own.
+    owners.ask("bob", "POST", "/openai/v1/embeddings", json={"metadata": {"id": "file-9"}})
+    assert "unknown_id" in owners.ask("bob", "GET", "/openai/v1/files/file-9").text
+
+
+def test_unknown_ids_may_be_allowed():
+    """Those of another owner stay refused."""
+    store = RamStore()
+    keys = {name: made(store, name, other_paths=True)[0] for name in ("alice", "bob")}
+    with gateway(store=store, unknown_ids="allow") as running:
+        owners = Owners(running, keys)
+        owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+        assert "unknown_id" not in owners.ask("bob", "GET", "/openai/v1/files/file-9").text
+        assert "unknown_id" in owners.ask("bob", "GET", "/openai/v1/files/file-1").text
+
+
+@pytest.mark.parametrize("keys", [[], ["alice"]], ids=["keyless", "one owner"])
+def test_one_owner_alone_needs_no_records(keys):
+    store = RamStore()
+    made_keys = {name: made(store, name, other_paths=True)[0] for name in keys}
+    with gateway(store=store) as running:
+        owners = Owners(running, made_keys or {"": "any"})
+        name = keys[0] if keys else ""
+        assert "unknown_id" not in owners.ask(name, "GET", "/openai/v1/files/file-9").text
+        assert ["file-1", "file-2"] == [item["id"] for item in owners.ask(name, "GET", "/openai/v1/files").json()["data"]]  # fmt: skip
+
+
+def test_own_credentials_need_no_records():
+    """Each caller has an account of its own."""
+    with gateway(("caller",)) as running:
+        reply = running.ask("GET", "/openai/v1/files/file-9", {"authorization": "Bearer sk-proj-a"})
+        assert "unknown_id" not in reply.text
+
+
+def test_while_the_store_is_away_nobody_can_say_whose_it_is():
+    store = Counted()
+    keys = {name: made(store, name, other_paths=True)[0] for name in ("alice", "bob")}
+    with gateway(store=store) as running:
+        owners = Owners(running, keys)
+        assert 200 == owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD).status_code
+        store.fails = True
+        assert 503 == owners.ask("alice", "GET", "/openai/v1/files/file-1").status_code
+        assert 200 == owners.ask("alice", "POST", "/openai/v1/embeddings", json={}).status_code
+
+
+def test_a_key_for_certain_models_batches_lines_that_were_checked():
+    store = RamStore()
+    keys = {
+        "all": made(store, "alice", other_paths=True)[0],
+        "some": made(store, "alice", other_paths=True, models=("allowed",))[0],
+    }
+    line = json.dumps({"body": {"model": "allowed"}})
+    lines = form(('name="purpose"', "batch"), ('name="file"; filename="a.jsonl"', line))
+    batch = {"json": {"input_file_id": "file-1"}}
+    with gateway(store=store) as running:
+        owners = Owners(running, keys)
+        assert 403 == owners.ask("some", "POST", "/openai/v1/batches", **batch).status_code
+        owners.ask("some", "POST", "/openai/v1/files", **lines)
+        done = owners.ask("some", "POST", "/openai/v1/batches", **batch)
+        assert 200 == done.status_code, done.text
+
+
+def test_lines_that_another_key_uploaded_were_not_checked():
+    store = RamStore()
+    keys = {
+        "all": made(store, "alice", other_paths=True)[0],
+        "some": made(store, "alice", other_paths=True, models=("allowed",))[0],
+    }
+    line = json.dumps({"body": {"model": "forbidden"}})
+    lines = form(('name="purpose"', "batch"), ('name="file"; filename="a.jsonl"', line))
+    batch = {"json": {"input_file_id": "file-1"}}
+    with gateway(store=store) as running:
+        owners = Owners(running, keys)
+        owners.ask("all", "POST", "/openai/v1/files", **lines)
+        refused = owners.ask("some", "POST", "/openai/v1/batches", **batch)
+        assert (403, True) == (refused.status_code, "not checked" in refused.text)
+
+
+# ---- answers -------------------------------------------------------------------------------------
+
+
+def served_for(*names, **server):
+    """A gateway before an emulator, with one account for all owners."""
+    store = RamStore()
+    keys = {name: made(store, name)[0] for name in names}
+    config = GatewayConfig(server=ServerSettings(**server))
+    served = Served(config, Upstream(), {"OPENAI_API_KEY": "k"}, store=store, key=b"g" * 32)
+    return served, keys
+
+
+def asked(served, key, body, path="/v1/responses"):
+    headers = {"authorization": f"Bearer {key}"}
+    return asyncio.run(served.call("POST", path, body, headers))
+
+
+BODY = {"model": "openai/gpt-5.6", "input": "What is 15 * 23?", "store": True}
+
+
+@pytest.mark.parametrize("remember", ["seals", "off"])
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_response_belongs_to_its_owner(remember, stream):
+    """With and without a store of turns: the provider keeps the response all the same."""
+    served, keys = served_for("alice", "bob", remember=remember)
+    answer = asked(served, keys["alice"], {**BODY, "stream": stream})
+    assert 200 == answer.status, answer.body
+    last = answer.body.decode().split("data: ")[-1] if stream else answer.body
+    body = json.loads(last)
+    body = body.get("response", body)
+    reasoning = next(item["id"] for item in body["output"] if item["type"] == "reasoning")
+    count = len(served.upstream.requests)
+    refused = {
+        "previous": {"previous_response_id": body["id"], "input": "And 16?"},
+        "reference": {"input": [{"type": "item_reference", "id": reasoning}, {"role": "user", "content": "a"}]},
+        "bare item": {"input": [{"type": "reasoning", "id": reasoning, "summary": []}, {"role": "user", "content": "a"}]},
+        "conversation": {"conversation": "conv_1", "input": "a"},
+        "file": {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "file-1"}]}]},
+        "container": {"input": "a", "tools": [{"type": "code_interpreter", "container": "cntr_1"}]},
+        "container's file": {"input": "a", "tools": [{"type": "code_interpreter", "container": {"type": "auto", "file_ids": ["file-1"]}}]},
+    }  # fmt: skip
+    for place, more in refused.items():
+        reply = asked(served, keys["bob"], {**BODY, **more})
+        assert reply.status in (400, 403, 404), (place, reply.body)
+    assert count == len(served.upstream.requests)
+    for place in ("previous", "reference", "bare item"):
+        reply = asked(served, keys["alice"], {**BODY, **refused[place]})
+        assert b"unknown_id" not in reply.body, place
+
+
+def test_the_error_is_that_of_the_api():
+    """Codex sends the whole conversation when it reads this one."""
+    served, keys = served_for("alice", "bob")
+    reply = asked(served, keys["bob"], {**BODY, "previous_response_id": "resp_unknown"})
+    assert (400, "previous_response_not_found") == (reply.status, reply.json["error"]["code"])
+    assert [] == served.upstream.requests
+
+
+def test_arguments_of_calls_name_nothing():
+    """A tool of the client's may have an argument with such a name."""
+    served, keys = served_for("alice", "bob")
+    call = {"type": "function_call", "call_id": "c1", "name": "read", "arguments": '{"file_id": "file-1"}'}  # fmt: skip
+    result = {"type": "function_call_output", "call_id": "c1", "output": "a"}
+    tools = [{"type": "function", "name": "read", "parameters": {"type": "object", "properties": {"file_id": {"type": "string"}}}}]  # fmt: skip
+    body = {**BODY, "input": [{"role": "user", "content": "a"}, call, result], "tools": tools}
+    assert 200 == asked(served, keys["alice"], body).status
+    use = {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "read", "input": {"file_id": "file-1"}}]}  # fmt: skip
+    told = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "a"}]}  # fmt: skip
+    body = {"model": "openai/gpt-5.6", "max_tokens": 2000, "messages": [{"role": "user", "content": "a"}, use, told]}  # fmt: skip
+    assert 200 == asked(served, keys["alice"], body, "/v1/messages").status
+
+
+def test_upstreams_of_callers_keys_are_nobodys_account():
+    """A key of the gateway beside the caller's own credential: the account is the caller's."""
+    store = RamStore()
+    keys = {name: made(store, name)[0] for name in ("alice", "bob")}
+    config = GatewayConfig(upstreams={"openai": UpstreamSettings(keys=("caller",))})
+    served = Served(config, Upstream(), {}, store=store, key=b"g" * 32)
+    headers = {"x-api-key": keys["bob"], "authorization": "Bearer sk-proj-own"}
+    body = {**BODY, "previous_response_id": "resp_unknown"}
+    reply = asyncio.run(served.call("POST", "/v1/responses", body, headers))
+    assert 1 == len(served.upstream.requests), reply.body
