@@ -59,7 +59,7 @@ class Provider:
 
     def answer(self, method, path, headers):  # noqa: C901, PLR0911, PLR0912 - a row for each path
         match method, path.strip("/").split("/"):
-            case "POST", ["v1", "embeddings" | "chat", *_] | ["v1beta", "models", *_]:
+            case "POST", ["v1", "embeddings"] | ["v1beta", "models", *_]:
                 return 200, {}, ANSWER
             case "POST", ["v1", "audio" | "images", _]:
                 return 200, {}, {"text": "hello", "usage": {"type": "tokens", "input_tokens": 14, "output_tokens": 45}}  # fmt: skip
@@ -76,6 +76,8 @@ class Provider:
                 return 200, {}, {"object": "list", "data": [_FILE, {**_FILE, "id": "file-2"}]}
             case "GET", ["v1", "files", _, "content"]:
                 return 200, {"content-type": "application/octet-stream"}, b"x" * 5_000_000
+            case "POST", ["v1", "chat", "completions"] | ["v1", "messages"]:
+                return 429, {"retry-after": "9999"}, {"error": {"message": "slow down"}}
             case "POST", ["v1", "batches"]:
                 return 200, {}, _BATCH
             case _, ["v1", "messages", "batches", *_]:

@@ -6,11 +6,13 @@ import threading
 from dataclasses import replace
 
 import aiohttp
+import httpx2
 import pytest
 
 from gateway.harness import BEHIND, TOOLS, Served, Upstream
 from innervoice.emulator.core import Emulator
 from innervoice.gateway.in_thread import GatewayInThread
+from innervoice.gateway.limits import LIMITS
 
 CLAUDE, GPT = BEHIND["anthropic"], BEHIND["openai-responses"]
 TOOL = [{"type": "function", **TOOLS[0]}]
@@ -308,3 +310,52 @@ def test_a_page_of_another_site_cannot_connect():
     with pytest.raises(aiohttp.WSServerHandshakeError) as caught:
         played(None, headers={"origin": "https://evil.example"})
     assert 403 == caught.value.status
+
+
+class Hanging(httpx2.AsyncBaseTransport):
+    """A provider that never answers."""
+
+    async def handle_async_request(self, request):
+        await asyncio.Event().wait()
+
+
+@pytest.mark.parametrize(("connections", "most"), [(1, 8), (6, 30)], ids=["one connection", "of one caller"])  # fmt: skip
+def test_what_waits_is_bounded_by_bytes(monkeypatch, connections, most):
+    """Each message may be large, and many may wait."""
+    limits = replace(LIMITS, socket_queued_bytes=8_500_000, sockets_queued_bytes=30_500_000)
+    monkeypatch.setattr("innervoice.gateway.responses.sockets.LIMITS", limits)
+    served = Served(http=httpx2.AsyncClient(transport=Hanging()))
+
+    async def fill(client):
+        """How many requests of a megabyte are accepted before one is refused."""
+        for number in range(100):
+            await client.create("x" * 1_000_000, stream_id=str(number % 4))
+        refused = [await client.next("error") for _ in range(100 - 8)] if connections == 1 else []
+        return [event["status"] for event in refused]
+
+    async def connected(url):
+        async with aiohttp.ClientSession() as session:
+            sockets = [await session.ws_connect(f"{url}/v1/responses") for _ in range(connections)]
+            statuses = [await fill(Client(socket)) for socket in sockets[:1]]
+            for socket in sockets[1:]:
+                for number in range(8):
+                    await Client(socket).create("x" * 1_000_000, stream_id=str(number % 4))
+            waiting = served.gateway.socket_bytes
+            for socket in sockets[1:]:
+                # Its answer says that everything before it was read.
+                await Client(socket).send(type="unknown")
+                while (
+                    "unknown type" not in (await Client(socket).next("error"))["error"]["message"]
+                ):
+                    pass
+            taken = dict(waiting)
+            for socket in sockets:
+                await socket.close()
+            return statuses, taken
+
+    with GatewayInThread(served.app) as server:
+        statuses, taken = asyncio.run(connected(server.url))
+        assert {429} == {status for each in statuses for status in each} or connections > 1
+        ((_, size),) = taken.items()
+        assert most * 1_000_000 <= size < (most + 0.5) * 1_000_000
+    assert {} == dict(served.gateway.socket_bytes)

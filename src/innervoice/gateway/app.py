@@ -18,7 +18,7 @@ from innervoice.gateway.endpoints import (
     is_like_an_answer,
     like_an_answer,
 )
-from innervoice.gateway.errors import NO_OTHER_PATHS, refused, trouble
+from innervoice.gateway.errors import NO_OTHER_PATHS, let_go, refused, trouble
 from innervoice.gateway.gateway import Admitted, Gateway
 from innervoice.gateway.gateway_members import trace_of
 from innervoice.gateway.incoming import (
@@ -223,7 +223,7 @@ class Application:
 
     async def _serve_socket(self, incoming: Incoming, scope: Scope, dialect: str) -> None:
         """Serves a WebSocket whose answers are ours; each of them is a request with a report of its own."""
-        await self._admit(incoming, dialect)
+        admitted = await self._admit(incoming, dialect)
 
         async def serve(request: Incoming, endpoint: Endpoint) -> None:
             try:
@@ -232,7 +232,14 @@ class Application:
                 await reply(request.send, *refused(endpoint.dialect, error.refusal))
 
         offered = protocols_of(scope)
-        socket = ResponseSocket(incoming, scope, dialect, serve)
+        socket = ResponseSocket(
+            incoming,
+            scope,
+            dialect,
+            serve,
+            tenant=admitted.caller.name,
+            taken=self.gateway.socket_bytes,
+        )
         await socket.run(offered[0] if offered else None)
 
     def _new_report(self, incoming: Incoming, admitted: Admitted) -> Report:
@@ -311,13 +318,15 @@ class Application:
         except InnervoiceError as error:
             report.error = type(error).__name__
             upstream = serving.upstream if serving else None
-            await self._refuse(
-                incoming, endpoint.dialect, report, trouble(error, endpoint.dialect, upstream)
-            )
+            refusal = trouble(error, endpoint.dialect, upstream)
+            let_go(error)
+            await self._refuse(incoming, endpoint.dialect, report, refusal)
         except Refused as error:
+            let_go(error)
             await self._refuse(incoming, endpoint.dialect, report, error.refusal)
         except Exception as error:  # noqa: BLE001 - an internal error is reported in the client's dialect, without any text of the request
             report.error = type(error).__name__
+            let_go(error)
             if serving is None or not serving.has_begun:
                 await self._refuse(incoming, endpoint.dialect, report, _MISTAKE)
         finally:

@@ -65,6 +65,28 @@ class QueuedAnswer(NamedTuple):
     created: int
 
 
+class _Members:
+    """The members of a body as JSON, for everybody who needs some: a request and its state would otherwise refer to each other."""
+
+    def __init__(self, split: SplitBody | None) -> None:
+        self._split = split
+        self.value: dict[str, Any] = {}
+        """The body, once it was read."""
+
+    def __call__(self, name: str) -> bytes | None:
+        """A member; None if there is none."""
+        if self._split is not None:
+            member = self._split.members.get(name)
+            return None if member is None else bytes(member)
+        return dump_json(self.value[name]) if name in self.value else None
+
+    def all(self) -> dict[str, bytes]:
+        """All members."""
+        if self._split is not None:
+            return {name: bytes(member) for name, member in self._split.members.items()}
+        return {name: dump_json(member) for name, member in self.value.items()}
+
+
 class ClientRequest:
     """One request of a client for an answer."""
 
@@ -83,7 +105,6 @@ class ClientRequest:
             endpoint, body = endpoint._replace(stream=False), as_request(body)
         self.endpoint, self.report = endpoint, report
         self._gateway, self._headers, self._data = gateway, headers, body
-        self._value: dict[str, Any] = {}
         self._rewritten: RewrittenRequest | None = None
         self._expanded: tuple[WholeInput, RewrittenRequest] | None = None
         self._tokens = 0
@@ -92,6 +113,7 @@ class ClientRequest:
         """What the request has to do with stored responses; None in APIs without them."""
         self.split = self._split_body()
         """The body in pieces; None for one that had to be read at once."""
+        self._member = _Members(self.split)
         if self.split is None:
             self._read()  # which says what is wrong with it
         request = self._rewritten
@@ -147,13 +169,6 @@ class ClientRequest:
             raise Refused(Refusal(text=text))
         return "ram" if self._member("store") == b"false" else None
 
-    def _member(self, name: str) -> bytes | None:
-        """A member of the body as JSON; None if there is none."""
-        if self.split is not None:
-            member = self.split.members.get(name)
-            return None if member is None else bytes(member)
-        return dump_json(self._value[name]) if name in self._value else None
-
     def owned_answer(self, attempt: Attempt) -> OwnedAnswer:
         """What takes the ids out of the answer to an attempt, for their owner."""
         is_own = attempt.candidate.target.dialect == self.endpoint.dialect
@@ -163,9 +178,7 @@ class ClientRequest:
 
     def members(self) -> dict[str, bytes]:
         """The members of the body as JSON."""
-        if self.split is not None:
-            return {name: bytes(member) for name, member in self.split.members.items()}
-        return {name: dump_json(member) for name, member in self._value.items()}
+        return self._member.all()
 
     # ---- what all ways share -------------------------------------------------------------------
 
@@ -300,7 +313,7 @@ class ClientRequest:
         if whole is not None:
             # The last one is kept, for candidates mostly need the same.
             if self._expanded is None or self._expanded[0].items != whole.items:
-                body, value = state.expanded(self._value, whole)
+                body, value = state.expanded(self._member.value, whole)
                 self._expanded = (whole, self._new(body, value, whole.turns))
             request = self._expanded[1]
         attempt = await self._attempt(request, candidate, route)
@@ -323,8 +336,8 @@ class ClientRequest:
 
     def _read(self) -> RewrittenRequest:
         if self._rewritten is None:
-            self._value = checked_body(self._data, self._gateway.limits)
-            self._rewritten = self._new(self._data, self._value)
+            self._member.value = checked_body(self._data, self._gateway.limits)
+            self._rewritten = self._new(self._data, self._member.value)
         return self._rewritten
 
     def _new(

@@ -269,6 +269,20 @@ def _waiting(seconds: float | None) -> dict[str, str]:
     return {} if seconds is None else {"retry-after": str(math.ceil(seconds))}
 
 
+def let_go(error: BaseException) -> None:
+    """Drops the frames of an error that was handled, and of those behind it.
+
+    An error that is kept somewhere in its own frames, such as in the exchange that failed, is a cycle: the whole request would stay in
+    memory until the garbage collector finds it.
+    """
+    errors = [error]
+    while errors:
+        one = errors.pop()
+        if one.__traceback__ is not None:
+            one.__traceback__ = None
+            errors += filter(None, (one.__cause__, one.__context__))
+
+
 # An error of any kind -> the refusal that the client gets: unknown names, missing keys, and errors of upstreams.
 
 

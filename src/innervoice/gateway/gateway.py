@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
@@ -127,6 +128,8 @@ class Gateway:
         self.first_questions = FirstQuestions()
         self.refused = RefusedSeals()
         self.other_paths = OtherPaths(self)
+        self.socket_bytes: Counter[str] = Counter()
+        """How much waits in WebSockets, by tenant."""
         self.request_log = request_log
         self.viewing = Viewing(self.callers, request_log, self.metrics, key, *older_keys)
         self.reload(config)

@@ -42,6 +42,10 @@ class Limits:
     socket_bytes: int = 32 * 1024 * 1024
     """A message of a WebSocket (bytes)."""
 
+    socket_queued_bytes: int = 64 * 1024 * 1024
+    """Requests of one WebSocket of the Responses API that wait or are being answered (bytes)."""
+    sockets_queued_bytes: int = 256 * 1024 * 1024
+    """The same of all connections of a caller (bytes)."""
     socket_lanes: int = 64
     """Values of `stream_id` on a WebSocket of the Responses API, whose answers are written at once."""
     socket_waiting: int = 64

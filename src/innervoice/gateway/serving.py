@@ -34,7 +34,7 @@ from innervoice.gateway.answers import ClientAnswer, TranslatedAnswer, answer_fo
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.client_stream import ClientStream
 from innervoice.gateway.credentials import Credentials, with_credentials
-from innervoice.gateway.errors import trouble
+from innervoice.gateway.errors import let_go, trouble
 from innervoice.gateway.estimates import estimated_usage, unfinished_usage
 from innervoice.gateway.forwarded import is_reasoning
 from innervoice.gateway.gateway_members import AFFINITY, passed_back, passed_on
@@ -136,9 +136,11 @@ class Serving:
                         raise
                     failed = error
                     self._moved.append(_moved(candidate, error))
+                    let_go(error)
                 except Refused as error:
                     # This candidate cannot continue from a stored response; another may, and the error of an earlier one tells more.
                     failed = failed or error
+                    let_go(error)
                     if is_last:
                         await self._refuse(failed)
                 else:
@@ -197,6 +199,7 @@ class Serving:
             self._report.attempts += exchange.attempts
             self._keep_notes(error)
             if not stream.has_begun and self._has_another_way(attempt, error):
+                let_go(error)
                 await self._ask(candidate, route, is_last=is_last)
                 return
             if not is_last and self._leave_broken(exchange, error):
@@ -213,6 +216,7 @@ class Serving:
                 await self._request.state.keep(
                     attempt, exchange.response, answer.written(), self._key
                 )
+            let_go(error)
             await stream.fail(end)
             if isinstance(error, (ProviderError, TransportError)):
                 self._gateway.circuits.failed(candidate, status=error.status, retry_after=None)

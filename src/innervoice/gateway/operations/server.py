@@ -143,8 +143,6 @@ class Worker:
         # Objects that are alive now stay alive: the garbage collector need not check them again.
         gc.collect()
         gc.freeze()
-        # A request creates thousands of objects, and hardly any cycles: a quarter of the time went into looking for those.
-        gc.set_threshold(20_000, 20, 20)
         # Large requests are read in threads: streams need not wait longer than this for their turn.
         sys.setswitchinterval(0.001)
         self._on_started()

@@ -17,6 +17,7 @@ Source: the types of openai 3.49.0 and threads of proxies (read 2026-11-16).
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from secrets import token_hex
 from time import time
@@ -60,6 +61,41 @@ class _Steer(NamedTuple):
 
     id: str
     messages: list[Any]
+    size: int
+    """In bytes, as they came."""
+
+
+class _Request(NamedTuple):
+    """A request that waits for its turn, or is being answered."""
+
+    event: dict[str, Any]
+    size: int
+
+
+class _Room:
+    """How much one connection may have waiting, and all connections of its caller together, in bytes."""
+
+    def __init__(self, tenant: str, taken: Counter[str]) -> None:
+        self._tenant, self._taken, self._own = tenant, taken, 0
+
+    def take(self, size: int) -> bool:
+        """Takes room; returns False if there is not enough."""
+        is_full = self._own + size > LIMITS.socket_queued_bytes
+        if is_full or self._taken[self._tenant] + size > LIMITS.sockets_queued_bytes:
+            return False
+        self.add(size)
+        return True
+
+    def add(self, size: int) -> None:
+        """Takes room, or gives it back."""
+        self._own += size
+        self._taken[self._tenant] += size
+        if not self._taken[self._tenant]:
+            del self._taken[self._tenant]
+
+    def close(self) -> None:
+        """Gives back all that the connection has."""
+        self.add(-self._own)
 
 
 class _Lane:
@@ -67,7 +103,7 @@ class _Lane:
 
     def __init__(self, name: str | None) -> None:
         self.name = name
-        self.waiting: asyncio.Queue[dict[str, Any]] = asyncio.Queue(LIMITS.socket_waiting)
+        self.waiting: asyncio.Queue[_Request] = asyncio.Queue(LIMITS.socket_waiting)
         self.task: asyncio.Task[None] | None = None
         self.active: str | None = None
         """The id of the response that is being written."""
@@ -81,9 +117,19 @@ class _Lane:
 
 
 class ResponseSocket:
-    """One connection. `serve` serves a request for an answer."""
+    """One connection. `serve` serves a request for an answer; `taken` says how many bytes wait in all connections of a tenant."""
 
-    def __init__(self, incoming: Incoming, scope: Scope, dialect: str, serve: Serve) -> None:
+    def __init__(
+        self,
+        incoming: Incoming,
+        scope: Scope,
+        dialect: str,
+        serve: Serve,
+        *,
+        tenant: str,
+        taken: Counter[str],
+    ) -> None:
+        self._room = _Room(tenant, taken)
         self._incoming, self._scope, self._serve = incoming, scope, serve
         self._endpoint = Endpoint(dialect, "answer")
         self._lanes: dict[str | None, _Lane] = {}
@@ -91,7 +137,9 @@ class ResponseSocket:
             LIMITS.socket_bytes, lambda items: len(dump_json(items))
         )
         """Responses that only this connection has -> the items of their conversation."""
-        self._waiting: Bounded[str, list[_Steer]] = Bounded(LIMITS.socket_waiting)
+        self._waiting: Bounded[str, list[_Steer]] = Bounded(
+            LIMITS.socket_bytes, lambda steers: sum(steer.size for steer in steers)
+        )
         """Responses that wait for results -> words to send with them."""
         self._over: Bounded[str, bool] = Bounded(LIMITS.explained_requests)
         self._closed = asyncio.Event()
@@ -114,6 +162,7 @@ class ResponseSocket:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            self._room.close()
 
     # ---- what the client sends -----------------------------------------------------------------
 
@@ -129,14 +178,14 @@ class ResponseSocket:
         if name is not None and not isinstance(name, str):
             await self._refuse(None, "stream_id must be a string")
         elif event.get("type") == _CREATE:
-            await self._create(name, event)
+            await self._create(name, event, len(data))
         elif event.get("type") == _STEER:
-            await self._steer(name, event)
+            await self._steer(name, event, len(data))
         else:
             kind = str(event.get("type"))[: LIMITS.name_characters]
             await self._refuse(name, f"unknown type {kind!r}; expected {_CREATE} or {_STEER}")
 
-    async def _create(self, name: str | None, event: dict[str, Any]) -> None:
+    async def _create(self, name: str | None, event: dict[str, Any], size: int) -> None:
         lane = self._lanes.get(name)
         if lane is None:
             if len(self._lanes) >= LIMITS.socket_lanes:
@@ -145,13 +194,16 @@ class ResponseSocket:
                 return
             lane = self._lanes[name] = _Lane(name)
             lane.task = asyncio.get_running_loop().create_task(self._work(lane))
-        try:
-            lane.waiting.put_nowait(event)
-        except asyncio.QueueFull:
+        if lane.waiting.full():
             text = f"{LIMITS.socket_waiting} requests wait already"
             await self._refuse(name, text, status=429)
+        elif not self._room.take(size):
+            text = f"this connection, or this key, has no room for another {size} bytes until some of its answers end"
+            await self._refuse(name, text, status=429)
+        else:
+            lane.waiting.put_nowait(_Request(event, size))
 
-    async def _steer(self, name: str | None, event: dict[str, Any]) -> None:
+    async def _steer(self, name: str | None, event: dict[str, Any], size: int) -> None:
         previous = str(event.get("previous_response_id"))
         lane = next((one for one in self._lanes.values() if one.active == previous), None)
         messages = _messages_of(event.get("input"))
@@ -166,11 +218,11 @@ class ResponseSocket:
         elif any(lane.body.get(member) for member in _UNSTEERED):
             text = "a response with a conversation or automatic compaction cannot be steered"
             await self._unsteered(name, event, "steering_not_supported", text)
-        elif len(lane.steers) >= LIMITS.socket_steers:
-            text = f"{LIMITS.socket_steers} steers wait already"
+        elif len(lane.steers) >= LIMITS.socket_steers or not self._room.take(size):
+            text = f"{len(lane.steers)} steers wait already"
             await self._unsteered(name, event, "too_many_pending_steers", text)
         else:
-            steer = _Steer(f"steer_{token_hex(12)}", messages)
+            steer = _Steer(f"steer_{token_hex(12)}", messages, size)
             lane.steers.append(steer)
             facts = {"id": steer.id, "previous_response_id": previous}
             accepted = {"type": "response.steer.accepted", "sequence_number": lane.number + 1}
@@ -188,10 +240,16 @@ class ResponseSocket:
 
     async def _work(self, lane: _Lane) -> None:
         while True:
-            body: dict[str, Any] | None = await lane.waiting.get()
-            while body is not None and not self._closed.is_set():
-                await self._respond(lane, body)
-                body = await self._successor(lane)
+            request = await lane.waiting.get()
+            body: dict[str, Any] | None = request.event
+            try:
+                while body is not None and not self._closed.is_set():
+                    await self._respond(lane, body)
+                    steered = sum(steer.size for steer in lane.steers)
+                    body = await self._successor(lane)
+                    self._room.add(-steered)
+            finally:
+                self._room.add(-request.size)
 
     async def _respond(self, lane: _Lane, event: dict[str, Any]) -> None:
         body = {**without(event, *_OF_SOCKETS), "stream": True}
