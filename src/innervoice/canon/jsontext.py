@@ -21,6 +21,7 @@ __all__ = [
     "NestedTooDeeplyError",
     "dump_json",
     "dump_struct",
+    "in_utf8",
     "load_damaged_json",
     "load_finite_json",
     "load_json",
@@ -58,6 +59,22 @@ def load_finite_json(data: bytes | bytearray | memoryview | str) -> Any:
 def load_damaged_json(data: bytes) -> Any:
     """Reads one JSON value whose text is not valid UTF-8: each invalid byte becomes U+FFFD."""
     return load_json(str(data, "utf-8", "replace"))
+
+
+def in_utf8(data: bytes) -> bytes:
+    """Returns JSON in valid UTF-8: invalid bytes become U+FFFD as in `load_damaged_json`, and a lone surrogate becomes its escape."""
+    if data.isascii():
+        return data
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return data
+    try:
+        return data.decode("utf-8", "surrogatepass").encode("utf-8", "backslashreplace")
+    except UnicodeDecodeError:
+        return data.decode("utf-8", "replace").encode()
 
 
 def dump_json(value: Any) -> bytes:

@@ -20,13 +20,14 @@ from innervoice.answering.writing import (
     written,
 )
 from innervoice.canon.events import Finish, UsageUpdate
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import dump_json, in_utf8, load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Opaque, Part
 from innervoice.canon.response import Failure, Response
 from innervoice.canon.usage import Usage
 from innervoice.errors import UsageError
-from innervoice.frames.frame import Frame
+from innervoice.frames.eventstream import EventStream, event_bytes
+from innervoice.frames.frame import Frame, FrameError
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.client_request import ClientRequest
 from innervoice.gateway.estimates import estimated_usage
@@ -45,6 +46,7 @@ __all__ = ["ClientAnswer", "TranslatedAnswer", "answer_for", "silent_ping"]
 _NUMBER = re.compile(rb'"sequence_number":\s*(\d+)')
 _SSE = "text/event-stream"
 _LINES = "application/x-ndjson"
+_BINARY = "application/vnd.amazon.eventstream"
 _LOOKED_AT = 1024
 """How many bytes are searched for the beginning of an answer: blanks may come before it."""
 _SHORTEST_FRAME = 16
@@ -321,6 +323,7 @@ class BytesAnswer:
         self._is_numbered = row.numbers_events
         is_stream = request.stream and not endpoint.array
         self.media_type = row.media_type if is_stream else "application/json"
+        self._is_binary = self.media_type == _BINARY
 
     def take(self) -> bytes:
         """The bytes received so far, except the frames that end the answer."""
@@ -426,6 +429,8 @@ class BytesAnswer:
     def _taken(self, tap: bytearray, end: int) -> bytes:
         data = bytes(tap) if end == len(tap) else bytes(tap[:end])
         del tap[:end]
+        if not data.isascii():
+            data = _with_text(data) if self._is_binary else in_utf8(data)
         self._has_begun = self._has_begun or bool(data)
         if not self._is_numbered:
             return data
@@ -436,14 +441,37 @@ class BytesAnswer:
         return data
 
 
+def _with_text(data: bytes) -> bytes:
+    """Binary frames whose payloads are valid UTF-8; damaged ones stay as they are, for the client to refuse."""
+    try:
+        frames = EventStream().feed(data)
+    except FrameError:
+        return data
+    valid = [frame.replace(data=in_utf8(frame.data or b"")) for frame in frames]
+    return data if valid == frames else b"".join(map(event_bytes, valid))
+
+
+def _behind_character(data: bytearray) -> int:
+    """How many of the bytes are whole characters."""
+    for length in range(1, min(4, len(data) + 1)):
+        byte = data[-length]
+        if byte >= 0xC0:  # the first byte of a character of two to four
+            return (
+                len(data) - length if length < (2 + (byte >= 0xE0) + (byte >= 0xF0)) else len(data)
+            )
+        if byte < 0x80:
+            break
+    return len(data)
+
+
 def _whole_frames(data: bytearray, media_type: str) -> int:
     """How many of the bytes are whole frames; only these are sent, so that a keep-alive or an error can follow at any time."""
     if media_type == _SSE:
         return max(_behind(data, b"\n\n"), _behind(data, b"\r\n\r\n"), _behind(data, b"\r\r"))
     if media_type == _LINES:
         return _behind(data, b"\n")
-    if media_type != "application/vnd.amazon.eventstream":
-        return len(data)
+    if media_type != _BINARY:
+        return _behind_character(data)
     end = 0
     while end + 4 <= len(data):
         length = int.from_bytes(data[end : end + 4], "big")

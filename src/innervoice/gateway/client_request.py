@@ -142,6 +142,8 @@ class ClientRequest:
     def _split_body(self) -> SplitBody | None:
         """The body in pieces; None for one that must be read, because it is too large or not as it should be."""
         try:
+            if not self._data.isascii():
+                self._data.decode()  # no piece is looked at closely where it was sent before
             body = SplitBody(self._data, self.endpoint.dialect, self.endpoint.model)
         except ValueError:
             return None

@@ -201,6 +201,7 @@ def checked_body(body: bytes, limits: Limits) -> dict[str, Any]:
     if not body.strip():
         raise Refused(Refusal(text="the body is empty; a JSON object is expected"))
     try:
+        body.decode()  # what is read more leniently elsewhere, such as a lone surrogate, no provider takes
         value = bounded(body, most=limits.body_bytes, deepest=limits.depth)
     except ValueError as error:
         text = f"the body is not valid JSON: {_place(error)}"
