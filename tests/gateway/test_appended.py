@@ -201,8 +201,8 @@ def test_what_is_refused_is_read_as_a_whole_and_served():
     frame = answered.sent.frame
     broken = frame._replace(after=frame.after.replace(b'"adaptive"', b'"enabled"'))
     assert broken != frame
-    sent = replace(answered.sent, frame=broken)
-    served.gateway.appended._values[key] = answered._replace(sent=sent, unmarked=broken)
+    sent = replace(answered.sent, frame=broken, unmarked=broken)
+    served.gateway.appended._values[key] = answered._replace(sent=sent)
     asyncio.run(client.turn())
     assert [200, 400, 200] == served.upstream.statuses
     assert not served.gateway.appended._values.get(key)

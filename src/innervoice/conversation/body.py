@@ -3,30 +3,39 @@
 An agent sends the same settings and the same beginning again and again. A body is split once; whoever asks what is new in it (the gateway,
 the request log) uses the same pieces and the same digests. No JSON contains the byte 0, so it separates the pieces of a digest.
 
-Cache marks move with every request, and the first line of Claude Code's system prompt has a number that differs in every request: neither
-is part of a digest.
+No digest contains what moves from request to request (`stable.py`).
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
+from copy import copy
 from functools import cached_property
 from hashlib import blake2b, sha256
 from typing import Any
 
-from innervoice.canon.jsontext import load_finite_json, load_json, split_items, split_members
+from innervoice.canon.jsontext import (
+    dump_json,
+    load_finite_json,
+    load_json,
+    split_items,
+    split_members,
+)
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.parts import Text
-from innervoice.canon.words import BILLING_LINE, CACHE_MARKS
+from innervoice.conversation.stable import (
+    SYSTEM_MEMBERS,
+    billing_line_in,
+    has_cache_mark,
+    unbilled_json,
+    unmarked_json,
+    unmarked_message,
+)
 from innervoice.wire.dialects import dialect_named, request_reader_of
 
 __all__ = ["DIGEST_BYTES", "SplitBody"]
 
 DIGEST_BYTES = 16
-_CACHE_MARK = CACHE_MARKS[0].encode()
-_MARK = re.compile(rb',\s*"%s"\s*:\s*\{[^{}]*\}' % _CACHE_MARK)
-_BILLING = re.compile(re.escape(BILLING_LINE.encode()) + rb'[^"]*')
 _BEGINNING = 200
 """So many bytes of a conversation are looked for; in a body that has them twice its place is not known."""
 _NEAR = 64
@@ -69,7 +78,7 @@ class SplitBody:
     @cached_property
     def has_marks(self) -> bool:
         """Whether it contains cache marks."""
-        return _CACHE_MARK in self.body
+        return has_cache_mark(self.body)
 
     @cached_property
     def marked_items(self) -> tuple[tuple[int, bytes], ...]:
@@ -77,20 +86,47 @@ class SplitBody:
         if not self.has_marks:
             return ()
         items = enumerate(map(bytes, self.items))
-        return tuple([(number, item) for number, item in items if _CACHE_MARK in item])
+        return tuple([(number, item) for number, item in items if has_cache_mark(item)])
 
     @cached_property
     def marked_settings(self) -> tuple[bytes, ...]:
-        """The members besides the conversation that contain cache marks."""
+        """The members besides the conversation that contain cache marks, without a billing line."""
         if not self.has_marks:
             return ()
-        members = (bytes(data) for name, data in self.members.items() if name != self.history)
-        return tuple(data for data in members if _CACHE_MARK in data)
+        names = (name for name in self.members if name != self.history)
+        members = ((name, bytes(self.members[name])) for name in names)
+        return tuple(_unbilled(name, data) for name, data in members if has_cache_mark(data))
 
     @cached_property
     def opening(self) -> bytes:
         """How the conversation begins: its first item."""
-        return _unmarked(bytes(self.items[0])) if self.items else b""
+        return self._unbilled_start or (unmarked_json(bytes(self.items[0])) if self.items else b"")
+
+    @cached_property
+    def billing_line(self) -> str | None:
+        """The billing line of the system prompt; None if it has none."""
+        prompts = [bytes(self.members[name]) for name in SYSTEM_MEMBERS if name in self.members]
+        if self._unbilled_start is not None:
+            prompts.append(bytes(self.items[0]))
+        return next(filter(None, map(billing_line_in, prompts)), None)
+
+    @cached_property
+    def _unbilled_start(self) -> bytes | None:
+        """The first item without its billing line and cache marks; None for one that is no system prompt with such a line."""
+        start = bytes(self.items[0]) if self.items else b""
+        if billing_line_in(start) is None or self.messages(0, 1)[0].role != "system":
+            return None
+        return unbilled_json(unmarked_json(start))
+
+    @cached_property
+    def unmarked(self) -> SplitBody:
+        """The same body without the cache marks of its conversation."""
+        other = copy(self)
+        items = [*self.items]
+        for number, item in self.marked_items:
+            items[number] = dump_json(unmarked_message(load_finite_json(item)))
+        vars(other).update(items=items, marked_items=(), _questions={}, _messages={})
+        return other
 
     @cached_property
     def settings(self) -> bytes:
@@ -112,7 +148,7 @@ class SplitBody:
         for name in names:
             if (data := self.members.get(name)) is not None:
                 digest.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
-                digest.update(_BILLING.sub(b"", _unmarked(bytes(data))))
+                digest.update(_unbilled(name, unmarked_json(bytes(data))))
         return digest.digest()
 
     @cached_property
@@ -131,10 +167,11 @@ class SplitBody:
 
     def _digests(self, last: int) -> dict[int, bytes]:
         items = self.items
-        if self.marked_items:
+        if self.marked_items or self._unbilled_start is not None:
             items = [*items]
             for number, item in self.marked_items:
-                items[number] = _MARK.sub(b"", item)
+                items[number] = unmarked_json(item)
+            items[:1] = [self._unbilled_start or items[0]]
         first = max(0, len(items) - last)
         # Most items are digested at once, because a history may be long.
         digest = sha256(b"\0".join((b"", *items[:first])))
@@ -183,5 +220,6 @@ def _question_of(item: Any) -> Message | None:
     return Message(role, (Text(text),)) if text.strip() else None
 
 
-def _unmarked(data: bytes) -> bytes:
-    return _MARK.sub(b"", data) if _CACHE_MARK in data else data
+def _unbilled(name: str, data: bytes) -> bytes:
+    """A member without the billing line, if it is a system prompt."""
+    return unbilled_json(data) if name in SYSTEM_MEMBERS else data

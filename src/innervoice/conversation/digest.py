@@ -27,7 +27,7 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request
-from innervoice.canon.words import BILLING_LINE
+from innervoice.conversation.stable import unbilled_text
 from innervoice.conversation.turns import VisibleTurn, plain_text, shown_turn, without_blanks
 
 __all__ = [
@@ -66,7 +66,7 @@ class ConversationDigest:
     def __init__(self, tenant: str, secret: bytes, system: str | None = None) -> None:
         self._secret = secret
         self._tenant = _bytes(tenant)
-        self._system = [plain_text(system or "")]
+        self._system = [plain_text(unbilled_text(system or ""))]
         self._prompt: bytes | None = None
         """The digest of the system prompt, once it was requested."""
         self._before = self._digest(b"start")
@@ -194,8 +194,8 @@ def _text_of(part: Part) -> str:
 
 
 def _system_text(part: Part) -> str:
-    text = _text_of(part)
-    return "" if text.startswith(BILLING_LINE) else text
+    text = part.text if isinstance(part, Text) else ""
+    return plain_text(unbilled_text(text)) if text else _text_of(part)
 
 
 def _result_text(result: ToolResult) -> str:

@@ -20,6 +20,8 @@ from innervoice.canon.jsontext import dump_json
 from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Opaque, Part, Text, Thinking, ToolCall, ToolResult
 from innervoice.canon.request import Request, Tool
+from innervoice.canon.words import BILLING_LINE
+from innervoice.conversation.stable import is_cache_point, unbilled, unbilled_text, unmarked
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["Prefix", "difference"]
@@ -40,10 +42,15 @@ class Prefix:
 
     def __init__(self, request: Request, dialect: str) -> None:
         system = [request.system] if request.system is not None else []
-        if "system" in map(_ROLE, request.messages):
-            system += self._head_of(request.messages, dialect)
-        tools = [_tool(tool) for tool in request.tools]
-        self._head = f"{_digest(system) if system else _NONE}.{_digest(tools) if tools else _NONE}"
+        spoken = self._head_of(request.messages, dialect) if "system" in map(_ROLE, request.messages) else []  # fmt: skip
+        system += [message.text for message in spoken]
+        tools = [_tool(tool) for tool in request.tools if not is_cache_point(tool.own)]
+        of_tools = _digest(tools) if tools else _NONE
+        self._head = self._older_head = f"{_digest(system) if system else _NONE}.{of_tools}"
+        if any(BILLING_LINE in text for text in system):
+            stable = [unbilled_text(request.system or ""), *(unbilled(one).text for one in spoken)]
+            # The version before took the line for a part of the prompt: turns that it stored are bound to the older head.
+            self._head = f"{_digest([*filter(None, stable)])}.{of_tools}"
         self._hash, self._count = blake2b(digest_size=12), 0
 
     def copy(self) -> Prefix:
@@ -68,6 +75,11 @@ class Prefix:
         """The digest of everything that was added."""
         return f"{self._head}.{self._count}.{self._hash.hexdigest()}"
 
+    def is_equal(self, value: str) -> bool:
+        """True if this is the digest of everything that was added, also as the version before wrote it."""
+        now = self.value
+        return value == now or value == now.replace(self._head, self._older_head, 1)
+
     def add(self, message: Message, parts: Iterable[Part]) -> None:
         """Adds parts that are sent; the system prompt is part of the head."""
         role = "assistant" if message.role == "assistant" else "user"
@@ -82,7 +94,7 @@ class Prefix:
             self._hash.update(dump_json([role, *_facts(part)]))
             self._count += 1
 
-    def _head_of(self, messages: Sequence[Message], dialect: str) -> list[str]:
+    def _head_of(self, messages: Sequence[Message], dialect: str) -> list[Message]:
         """The system messages that are sent before everything."""
         system_messages = [message for message in messages if message.role == "system"]
         leading = next(
@@ -97,7 +109,7 @@ class Prefix:
         )
         spoken = (system_messages[number] for number in sorted(self._in_head))
         # One that only sets an effort says nothing.
-        return [message.text for message in spoken if message.parts or message.effort is None]
+        return [message for message in spoken if message.parts or message.effort is None]
 
 
 def _is_own(message: Message, dialect: str) -> bool:
@@ -146,9 +158,9 @@ def _result(content: str | Sequence[Part]) -> Any:
 
 
 def _tool(tool: Tool) -> list[Any]:
-    # Clients move their cache marks with every request.
-    members = {name: item for name, item in tool.members.items() if name != "cache_control"}
-    return [tool.name, tool.description, tool.parameters, tool.own or members or None]
+    own = tool.own or tool.members
+    more = unmarked(own) if isinstance(own, dict) else own
+    return [tool.name, tool.description, tool.parameters, more or None]
 
 
 def _digest(value: Any) -> str:

@@ -67,14 +67,15 @@ def is_on(call: EmulatedCall) -> bool:
 def check(call: EmulatedCall) -> Iterator[Refusal]:
     """Refuses invalid signatures."""
     messages = [as_dict(message) for message in as_list(call.body.get("messages"))]
-    return claude.check(call, messages, call.body.get("system"), call.body.get("tools"), call.body)
+    system = call.as_read(call.body.get("system"))
+    return claude.check(call, messages, system, call.body.get("tools"), call.body)
 
 
 def parts(call: EmulatedCall, draft: AnswerDraft) -> list[Part]:
     """The turn, with signed thinking."""
     body = call.body
     messages = [as_dict(message) for message in as_list(body.get("messages"))]
-    prefix = claude.prefix_of(body.get("system"), body.get("tools"), messages)
+    prefix = claude.prefix_of(call.as_read(body.get("system")), body.get("tools"), messages)
     parts_here: list[Part] = [
         call.thinking(block.get("thinking", ""), block)
         for block in claude.thinking_blocks(call, draft, body, prefix)

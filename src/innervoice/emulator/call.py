@@ -17,6 +17,7 @@ from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
 from innervoice.canon.tools import tools_from
 from innervoice.canon.value import Value
+from innervoice.conversation.stable import unbilled_system
 from innervoice.emulator.deviations import AS_CATALOGED, Deviations, Manners
 from innervoice.wire.json_access import as_dict, as_list
 from innervoice.wire.refusals import Headers
@@ -86,6 +87,11 @@ class EmulatedCall:
     def model(self) -> str:
         """The model's name as its host spells it."""
         return self.target.model
+
+    def as_read(self, system: Any) -> Any:
+        """A system prompt as the model reads it: without the billing line, where the host takes that out."""
+        host = self.target.host
+        return unbilled_system(system) if host and host.billing_line else system
 
     def seal(self, **claims: Any) -> str:
         """A seal of this host, for this model, account and request."""

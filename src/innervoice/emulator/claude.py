@@ -10,6 +10,7 @@ from typing import Any
 
 from innervoice.catalog.home import row_reads
 from innervoice.catalog.lookup import model_row_of
+from innervoice.conversation.stable import stable_value
 from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.emulator.scripted_model import AnswerDraft
 from innervoice.wire.json_access import as_dict, as_list, as_text
@@ -42,21 +43,10 @@ def prefix_of(system: Any, tools: Any, messages: list[dict[str, Any]]) -> str:
 
 def _prefixes(system: Any, tools: Any, messages: list[dict[str, Any]]) -> list[str]:
     """The digests of everything before each message, and of all; each is computed from the previous one, so that many cost no more than one."""
-    digests = [digest([_plain(system), _plain(tools)])]
+    digests = [digest([stable_value(system), stable_value(tools)])]
     for message in messages:
-        digests.append(digest([digests[-1], _plain(message)]))
+        digests.append(digest([digests[-1], stable_value(message)]))
     return digests
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        plain = {key: _plain(item) for key, item in value.items() if key != "cache_control"}
-        if isinstance(plain.get("content"), str):
-            plain["content"] = [{"type": "text", "text": plain["content"]}]
-        return plain
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
 
 
 def thinking_blocks(

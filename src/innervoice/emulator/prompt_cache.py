@@ -16,6 +16,7 @@ from typing import Any
 
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.jsontext import dump_json
+from innervoice.conversation.stable import SYSTEM_MEMBERS, stable_value
 from innervoice.emulator.call import EmulatedCall, digest
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
@@ -26,7 +27,6 @@ __all__ = ["HEADER", "PromptCache"]
 HEADER = "x-emulator-prompt-cache"
 _REMEMBERED = 256
 _PROMPTS = 16
-_SYSTEM = ("system", "instructions", "systemInstruction", "system_instruction")
 _OF_TOOLS = ("tools", "toolConfig")
 _OF_MESSAGES = (
     "tool_choice", "parallel_tool_calls", "thinking", "response_format", "text", "think", "context_management", "generationConfig", "additionalModelRequestFields", "chat_template_kwargs",
@@ -45,7 +45,7 @@ class PromptCache:
         """The bytes of the conversation's last prompt that the cache still has, and those that are lost; remembers the prompt."""
         items = as_list(call.body.get(dialect_named(call.dialect).history))
         opening = next((one for one in items if as_dict(one).get("role") == "user"), None)
-        owner = digest([call.account, call.provider, call.model, _plain(opening)])
+        owner = digest([call.account, call.provider, call.model, stable_value(opening)])
         prompt = _prompt(call, items)
         earlier_prompts = self._prompts.get(owner, [])
         cached = max((_common(prompt, earlier) for earlier in earlier_prompts), default=0)
@@ -62,9 +62,9 @@ def _prompt(call: EmulatedCall, items: list[Any]) -> Prompt:
     reasoning = call.request.reasoning
     settings["effort"] = (reasoning.effort if reasoning else None) or call.target.row.default
     tools = {name: body[name] for name in _OF_TOOLS if name in body}
-    system = {name: body[name] for name in _SYSTEM if name in body}
+    system = {name: call.as_read(body[name]) for name in SYSTEM_MEMBERS if name in body}
     head = [tools, system, settings] if is_claude(call.target.row) else [[settings, tools], system]
-    return tuple(dump_json(_plain(piece)) for piece in (*head, *items))
+    return tuple(dump_json(stable_value(piece)) for piece in (*head, *items))
 
 
 def _common(prompt: Prompt, earlier: Prompt) -> int:
@@ -75,13 +75,3 @@ def _common(prompt: Prompt, earlier: Prompt) -> int:
 
 def _size(prompt: Prompt) -> int:
     return sum(map(len, prompt))
-
-
-def _plain(value: Any) -> Any:
-    """A value without cache marks, and with texts in one notation."""
-    if isinstance(value, dict):
-        plain = {key: _plain(item) for key, item in value.items() if key != "cache_control"}
-        if isinstance(plain.get("content"), str) and plain["content"]:
-            plain["content"] = [{"type": "text", "text": plain["content"]}]
-        return plain
-    return list(map(_plain, value)) if isinstance(value, list) else value

@@ -6,6 +6,9 @@ time, byte for byte, as prompt caches and bound reasoning require.
 
     body ──► same settings, same beginning? ──► read the new messages ──► the bytes of last time, and the new ones
 
+Neither a cache mark nor Claude Code's billing line is kept: a message with a mark is written once more without it, for the next request, and the
+line is that of each request.
+
 This is done where the new messages cannot change anything before them: the client sends the answer as it got it, and only results of its
 calls follow. A new question moves the place where the open turn begins, on which rules depend: then the whole request is read
 (`rewritten.py`), once.
@@ -13,7 +16,6 @@ calls follow. A new question moves the place where the open turn begins, on whic
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -25,11 +27,11 @@ from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Note
 from innervoice.canon.parts import Part, Thinking
 from innervoice.canon.request import Request, Wire
-from innervoice.canon.words import BILLING_LINE, CACHE_MARKS
 from innervoice.conversation.body import SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import Beginnings, Growth, growth_of, result_ids
 from innervoice.conversation.prefix import Prefix
+from innervoice.conversation.stable import is_billed, with_billing_line
 from innervoice.conversation.turns import RenamedCalls, call_ids, seals_of, shown_turn
 from innervoice.gateway.gateway_members import with_marked_errors
 from innervoice.gateway.limits import LIMITS
@@ -37,6 +39,7 @@ from innervoice.gateway.report import ReasoningCounts, Report, counted
 from innervoice.memory.envelopes import Handle, is_envelope
 from innervoice.memory.restoring import Opened, lost_parts
 from innervoice.memory.retention import says_more
+from innervoice.planning.cache_marks import may_keep_marks
 from innervoice.planning.decisions import Decision
 from innervoice.planning.effort_changes import EffortWord
 from innervoice.planning.encode import encoded_plan
@@ -46,18 +49,10 @@ from innervoice.wire.dialects import dialect_named
 if TYPE_CHECKING:
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["Appended", "AppendedRequests", "Frame", "first_sent", "framed"]
+__all__ = ["Appended", "AppendedRequests", "Frame", "first_sent", "framed", "with_own_line"]
 
 _BYTES_A_TOKEN = 4
 _RESTORED = "thinking_restored"
-_MARKS = tuple(f'"{name}"'.encode() for name in CACHE_MARKS)
-_MARK = re.compile(
-    rb',"%s":\{"type":"ephemeral"[^{}]*\}|,\{"%s":\{"type":"default"[^{}]*\}\}'
-    % tuple(name.encode() for name in CACHE_MARKS)
-)
-"""A cache mark as we write it: Anthropic's member, Converse's block. In a text its quotes would be escaped."""
-_BILLING = BILLING_LINE.encode()
-"""What differs from request to request, so that bytes with it do not stay the same."""
 
 
 class Frame(NamedTuple):
@@ -69,41 +64,29 @@ class Frame(NamedTuple):
     """The size of all pieces."""
     history: bytes
     """How the list of messages begins, in the first piece."""
-    unmarked_pieces: int = 0
-    """How many pieces were looked at, and have no cache marks in their messages."""
+    has_line: bool = False
+    """Whether the system prompt, which is not among the messages, begins with a billing line."""
 
     @property
     def body(self) -> bytes:
         """The whole body."""
         return b"".join((*self.before, self.after))
 
-    def unmarked(self) -> Frame | None:
-        """The body without the cache marks of its messages; None if not all of them can be left out, or something else in it varies."""
-        first, pieces = self.unmarked_pieces, [*self.before[self.unmarked_pieces :]]
-        head = b""
-        if not first:
-            if _BILLING in pieces[0]:
-                return None
-            start = pieces[0].index(self.history)
-            head, pieces[0] = pieces[0][:start], pieces[0][start:]
-        if not _has_marks(pieces):
-            return self._replace(unmarked_pieces=len(self.before))
-        shorter = [_MARK.sub(b"", piece) for piece in pieces]
-        if _has_marks(shorter):
+    def with_line(self, line: str) -> Frame | None:
+        """The body with this billing line in the place of its own; None if it has not exactly one outside of its messages."""
+        start = self.before[0].index(self.history)
+        head, in_head = with_billing_line(self.before[0][:start], line)
+        after, in_rest = with_billing_line(self.after, line)
+        if in_head + in_rest != 1:
             return None
-        size = self.size - sum(map(len, pieces)) + sum(map(len, shorter))
-        shorter[0] = head + shorter[0]
-        before = (*self.before[:first], *shorter)
-        return self._replace(before=before, size=size, unmarked_pieces=len(before))
+        before = (head + self.before[0][start:], *self.before[1:])
+        size = sum(map(len, (*before, after)))
+        return self._replace(before=before, after=after, size=size)
 
     def grown(self, messages: list[Any]) -> Frame:
         """The body with further messages."""
         piece = b"," + dump_json(messages)[1:-1]
         return self._replace(before=(*self.before, piece), size=self.size + len(piece))
-
-
-def _has_marks(pieces: Sequence[bytes]) -> bool:
-    return any(mark in piece for piece in pieces for mark in _MARKS)
 
 
 def framed(wire: Wire) -> Frame | None:
@@ -126,6 +109,8 @@ class Appended:
     """A conversation as it is sent: what went before, and what is new."""
 
     frame: Frame
+    unmarked: Frame
+    """The same without the cache marks of its messages, as it is written where there are none: the next request has them elsewhere."""
     request: Request
     """Without its messages."""
     wire: Wire
@@ -150,8 +135,6 @@ class _Answered(NamedTuple):
     sent: Appended
     answer: Message
     at: float
-    unmarked: Frame
-    """What was sent, without the cache marks of its messages: the next request has them elsewhere."""
     marks: tuple[Any, ...]
     """The cache marks that the client sent, each with what contains it."""
     marked_settings: tuple[bytes, ...]
@@ -198,7 +181,7 @@ class AppendedRequests:
             return None
         # Where marks were moved, the last turns are written again, each from what is known of it.
         count, answered = match
-        sent: Appended | None = replace(answered.sent, frame=answered.unmarked)
+        sent: Appended | None = replace(answered.sent, frame=answered.sent.unmarked)
         steps = (
             [*self.beginnings.between(body, owner, count, len(body.items))] if first_marked else []
         )
@@ -220,12 +203,9 @@ class AppendedRequests:
 
     def answered(self, body: SplitBody, owner: bytes, sent: Appended, answer: Message) -> None:
         """Remembers a conversation that was sent this way and was answered."""
-        unmarked = sent.frame.unmarked()
-        if unmarked is None:
-            return
         while self._values and self._is_old(next(iter(self._values.values()))):
             self._values.pop(next(iter(self._values)))
-        facts = (unmarked, body.marked_items, body.marked_settings)
+        facts = (body.marked_items, body.marked_settings)
         self.beginnings.add(body, owner, _Answered(sent, answer, self._now(), *facts))
 
     def forget(self, body: SplitBody, owner: bytes) -> None:
@@ -237,9 +217,9 @@ class AppendedRequests:
 
 
 def _size(answered: _Answered) -> int:
-    frame, unmarked = answered.sent.frame, answered.unmarked
+    frame, unmarked = answered.sent.frame, answered.sent.unmarked
     marks = sum(len(item) for _, item in answered.marks)
-    return frame.size + marks + (0 if unmarked.size == frame.size else unmarked.size)
+    return frame.size + marks + (0 if unmarked is frame else unmarked.size)
 
 
 class _Appending:
@@ -268,9 +248,11 @@ class _Appending:
         for message in (growth.turn, *growth.rest):
             digest.add(message)
         counts = self._counted(growth.turn, plan.plan, request.messages)
+        frame = sent.frame.grown(_new_items(wire))
         return replace(
             sent,
-            frame=sent.frame.grown(wire.body[dialect_named(wire.dialect).history][1:]),
+            frame=frame,
+            unmarked=self._unmarked(body, start, end, wire) or frame,
             wire=sent.wire.replace(prefix=prefix.value),
             prefix=prefix,
             digest=digest,
@@ -279,6 +261,20 @@ class _Appending:
             tokens=sent.tokens + sum(map(len, body.items[start:end])) // _BYTES_A_TOKEN,
             is_settled=sent.is_settled and not any(map(_is_filled, plan.plan.decisions)),
         )
+
+    def _unmarked(self, body: SplitBody, start: int, end: int, wire: Wire) -> Frame | None:
+        """The body as it is written without cache marks; None if that is the body that is sent."""
+        sent = self._sent
+        if any(start <= number < end for number, _ in body.marked_items) and may_keep_marks(
+            body.dialect, self._target
+        ):
+            turn, *rest = body.unmarked.messages(start, end)
+            wire = encoded_plan(
+                planned(self._request(Growth(turn, tuple(rest))), self._target, checked=True)
+            )
+        elif sent.unmarked is sent.frame:
+            return None
+        return sent.unmarked.grown(_new_items(wire))
 
     def _is_answer(self, turn: Message) -> bool:
         """Whether a message is the answer as the client got it, with all, some or none of its reasoning."""
@@ -344,7 +340,9 @@ def first_sent(
     counts = ReasoningCounts(
         report.kept, report.carried, report.restored, report.omitted, report.rules
     )
+    frame = frame._replace(has_line=is_billed(request))
     return Appended(
+        frame,
         frame,
         request.replace(messages=()),
         wire.replace(body={}, notes=()),
@@ -355,6 +353,21 @@ def first_sent(
         tuple(report.notes),
         is_settled=not any(map(_is_filled, plan.decisions)),
     )
+
+
+def _new_items(wire: Wire) -> list[Any]:
+    """The written items, behind the question that stands for everything before."""
+    items: list[Any] = wire.body[dialect_named(wire.dialect).history][1:]
+    return items
+
+
+def with_own_line(sent: Appended, line: str | None) -> Appended | None:
+    """What is sent, with the billing line of this request; None if only one of both has such a line."""
+    if line is None or not sent.frame.has_line:
+        return None if line is not None or sent.frame.has_line else sent
+    frame = sent.frame.with_line(line)
+    unmarked = frame if sent.unmarked is sent.frame else sent.unmarked.with_line(line)
+    return replace(sent, frame=frame, unmarked=unmarked) if frame and unmarked else None
 
 
 def _moves(decision: Decision) -> bool:

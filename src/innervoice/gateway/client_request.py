@@ -18,7 +18,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Part
@@ -26,6 +26,7 @@ from innervoice.canon.usage import Usage
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.digest import ConversationDigest
 from innervoice.conversation.growth import last_known
+from innervoice.gateway.appended import with_own_line
 from innervoice.gateway.endpoints import Endpoint
 from innervoice.gateway.estimates import allowed_output, estimate
 from innervoice.gateway.gateway_members import STORE, asked_betas, known_betas
@@ -39,6 +40,7 @@ from innervoice.gateway.rewritten import Attempt, RewrittenRequest
 from innervoice.memory.envelopes import Handle, Summary, handles_of
 from innervoice.memory.records import TurnRecord
 from innervoice.memory.restoring import record_of
+from innervoice.planning.cache_marks import may_keep_marks
 from innervoice.steering.asking import text_of
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.refusals import Refusal, Refused
@@ -297,6 +299,9 @@ class ClientRequest:
         way = gateway.appended.find(body, owner, candidate, betas, self._opened)
         if way is None:
             way = gateway.first_questions.find(body, owner, betas)
+        if way is not None:
+            host = candidate.target.host
+            way = with_own_line(way, body.billing_line if host and host.billing_line else None)
         if way is None:
             return None
         self._tokens = way.tokens
@@ -328,7 +333,27 @@ class ClientRequest:
         """What is sent of a request that was read."""
         if not request.is_looked_up:
             request.restore(await self._gateway.stored_turns(self.report, request.wanted))
-        return await self._aside(lambda: request.attempt(candidate, route))
+        return await self._aside(
+            lambda: self._with_unmarked(request, request.attempt(candidate, route), route)
+        )
+
+    def _with_unmarked(self, request: RewrittenRequest, attempt: Attempt, route: Route) -> Attempt:
+        """An attempt with what is sent where no message has a cache mark: the next request has them elsewhere."""
+        body, sent, candidate = self.split, attempt.appended, attempt.candidate
+        if sent is None or body is None or not body.marked_items:
+            return attempt
+        if not may_keep_marks(body.dialect, candidate.target):
+            return attempt
+        items = list(self._value[body.history])
+        for number, _ in body.marked_items:
+            items[number] = load_json(body.unmarked.items[number])
+        other = self._new(
+            self._data, {**self._value, body.history: items}, report=replace(self.report)
+        )
+        other.restore(request.stored)
+        unmarked = other.attempt(candidate, route).appended
+        sent = replace(sent, unmarked=unmarked.frame) if unmarked else None
+        return attempt._replace(appended=sent)
 
     async def _aside(self, work: Callable[[], Result]) -> Result:
         """Does work that grows with the request: that of a large one in a thread, so that the streams of others go on meanwhile."""
@@ -343,14 +368,18 @@ class ClientRequest:
         return self._rewritten
 
     def _new(
-        self, body: bytes, value: dict[str, Any], turns: Sequence[Message] = ()
+        self,
+        body: bytes,
+        value: dict[str, Any],
+        turns: Sequence[Message] = (),
+        report: Report | None = None,
     ) -> RewrittenRequest:
         return RewrittenRequest(
             self._gateway,
             self.endpoint,
             body,
             value,
-            self.report,
+            report or self.report,
             self._headers,
             turns,
             translated=self.is_compact or (self.state is not None and self.state.is_translated),

@@ -73,6 +73,7 @@ class FirstQuestions:
         return replace(
             sent,
             frame=frame,
+            unmarked=frame,
             wire=sent.wire.replace(prefix=prefix.value),
             prefix=prefix,
             digest=digest,
@@ -95,7 +96,7 @@ class FirstQuestions:
         if last.role != "user" or any(message.role != "system" for message in leading):
             return
         # What the question is bound to must be the settings alone.
-        if sent.prefix.count != 1 or sent.frame.unmarked() is None:
+        if sent.prefix.count != 1:
             return
         text = dump_json(question.text)
         before, found, after = sent.frame.before[0].partition(text)

@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Part, Text, Thinking
+from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.target import Target
 from innervoice.canon.words import BILLING_LINE
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
+from innervoice.conversation.stable import unbilled_request
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
 from innervoice.gateway.appended import Appended, first_sent
 from innervoice.gateway.effort_policy import GovernedRequest, governed_by
@@ -209,7 +210,8 @@ class RewrittenRequest:
         """The efforts of the conversation, for the last candidate."""
         self._left_out = 0
         """Pieces of reasoning that were refused before."""
-        self._stored: TurnsByKey = {}
+        self.stored: TurnsByKey = {}
+        """The turns that a store has under the keys of the request."""
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self._restored_for: Target | None = None
@@ -249,13 +251,13 @@ class RewrittenRequest:
 
     def restore(self, turns: TurnsByKey) -> None:
         """Uses the turns that a store returned for these keys."""
-        self.is_looked_up, self._stored = True, turns
+        self.is_looked_up, self.stored = True, turns
 
     def _restore_for(self, target: Target) -> None:
         """Puts back what the client lost; of several turns that match, the ones that the target can read."""
         if self.is_looked_up and self._restored_for is not target:
             self._restored_for = target
-            stored = {} if self._is_taken_back else self._stored
+            stored = {} if self._is_taken_back else self.stored
             self._restored, self._places = self._restorer.restored(stored, target)
             if self._is_taken_back:
                 self._restorer.notebook.add("restoration_refused")
@@ -393,12 +395,11 @@ class RewrittenRequest:
             messages, request = (*messages, user(SUMMARY_ASKED)), for_summary(request)
         elif self.trigger is not None:
             messages = (*messages, self.trigger)
-        is_billed = target.host is not None and target.host.billing_line
-        if not is_billed and (others := _unbilled(messages)):
-            messages = others
+        request = request.replace(messages=messages)
+        takes_line = target.host is not None and target.host.billing_line
+        if not takes_line and (unbilled := unbilled_request(request)) is not request:
+            request, messages = unbilled, unbilled.messages
             notebook.add("system_line_dropped", BILLING_LINE)
-        if messages is not request.messages:
-            changes["messages"] = messages
         dialect = self.endpoint.dialect
         extra = shown_elsewhere(request, dialect, target, notebook)
         setting = request.reasoning
@@ -498,19 +499,3 @@ def _is_looped(part: Part) -> bool:
     if not isinstance(part, Thinking) or any(seals_of(part)):
         return False
     return repetition_in(part.text) is not None
-
-
-def _unbilled(messages: tuple[Message, ...]) -> tuple[Message, ...] | None:
-    """The messages without the billing line of Claude Code; None if there is none."""
-    for number, message in enumerate(messages):
-        if message.role != "system":
-            continue
-        parts = tuple(part for part in message.parts if not _is_billing(part))
-        if len(parts) < len(message.parts):
-            rest = (message.replace(parts=parts),) if parts else ()
-            return (*messages[:number], *rest, *messages[number + 1 :])
-    return None
-
-
-def _is_billing(part: Part) -> bool:
-    return isinstance(part, Text) and part.text.startswith(BILLING_LINE)

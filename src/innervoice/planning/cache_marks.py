@@ -11,11 +11,12 @@ from typing import Any
 from innervoice.canon.parts import Part
 from innervoice.canon.target import Target
 from innervoice.canon.tools import Tool
+from innervoice.conversation.stable import unmarked
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
 
-__all__ = ["cache_mark_of", "is_cache_point", "takes_cache_marks", "without_mark"]
+__all__ = ["cache_mark_of", "may_keep_marks", "takes_cache_marks", "without_mark"]
 
 
 def takes_cache_marks(target: Target) -> bool:
@@ -27,6 +28,11 @@ def takes_cache_marks(target: Target) -> bool:
             return is_claude(target.row) or target.row.control == "nova"
         case _:
             return target.host is not None and "cache_control" in target.host.knows
+
+
+def may_keep_marks(dialect: str, target: Target) -> bool:
+    """True if the cache marks of a client's dialect may be in what a target is sent."""
+    return dialect == target.dialect or takes_cache_marks(target)
 
 
 def cache_mark_of(part: Part) -> Any:
@@ -42,10 +48,5 @@ def cache_mark_of(part: Part) -> Any:
 
 def without_mark(tool: Tool) -> Tool:
     """A tool without its cache mark."""
-    members = {name: item for name, item in tool.members.items() if name != "cache_control"}
+    members = unmarked(tool.members)
     return tool if members == tool.members else tool.replace(members=members)
-
-
-def is_cache_point(value: Any) -> bool:
-    """Whether a block is a Converse cache mark."""
-    return isinstance(value, dict) and value.keys() == {"cachePoint"}

@@ -14,8 +14,9 @@ from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.catalog.lookup import family_of, model_row_of
 from innervoice.conversation.prefix import Prefix, difference
+from innervoice.conversation.stable import is_cache_point, unmarked
 from innervoice.errors import RuleError
-from innervoice.planning.cache_marks import cache_mark_of, is_cache_point, takes_cache_marks
+from innervoice.planning.cache_marks import cache_mark_of, takes_cache_marks
 from innervoice.planning.compactions import (
     UNASKED,
     UNREADABLE,
@@ -120,7 +121,7 @@ class ReasoningRules:
         """H7: leaves out reasoning that is no longer valid because something before it changed."""
         prefix = part.origin.prefix if part.origin else None
         bound = self._binding(part.origin)
-        if bound == "no" or prefix is None or prefix == self._prefix.value:
+        if bound == "no" or prefix is None or self._prefix.is_equal(prefix):
             sent = self._replay.returned(part, self._row, self._host)
             if sent is None:
                 self._ledger.omitted(place, "thinking", "H3", "this host has no place for it")
@@ -331,7 +332,7 @@ class ContentRules:
         if not (cache_mark_of(part) and isinstance(origin.block, dict)):
             return part
         self._note_mark(place, part)
-        block = {key: item for key, item in origin.block.items() if key != "cache_control"}
+        block = unmarked(origin.block)
         plain = block.keys() == {"type", "text"}
         return part.replace(origin=None if plain else origin.replace(block=block))
 

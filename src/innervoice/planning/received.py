@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 from innervoice.canon.notes import Notebook
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
+from innervoice.conversation.stable import is_cache_point
 from innervoice.planning.cache_marks import takes_cache_marks
 from innervoice.wire.controls import MEMBERS, is_claude
 from innervoice.wire.dialect import Dialect
@@ -226,7 +227,7 @@ class _ReceivedFitter:
     def _tools(self) -> Iterator[Tool]:
         tool_before: Tool | None = None
         for tool in self._asked.tools:
-            if _is_cache_point(tool):
+            if is_cache_point(tool.own):
                 tool_before = self._marked(tool_before, tool)
                 continue
             if tool_before is not None:
@@ -257,10 +258,6 @@ class _ReceivedFitter:
         lasting = as_dict(point.own["cachePoint"]).get("ttl")
         mark = {"type": "ephemeral", **({"ttl": lasting} if lasting else {})}
         return tool.replace(members={**tool.members, "cache_control": mark})
-
-
-def _is_cache_point(tool: Tool) -> bool:
-    return isinstance(tool.own, dict) and tool.own.keys() == {"cachePoint"}
 
 
 def _is_placeholder(tool: Tool) -> bool:

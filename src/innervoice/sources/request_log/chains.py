@@ -15,13 +15,13 @@ from innervoice.canon.messages import Message
 from innervoice.canon.request import Request
 from innervoice.conversation.body import DIGEST_BYTES, SplitBody
 from innervoice.conversation.growth import Beginnings
+from innervoice.conversation.stable import SYSTEM_MEMBERS
 from innervoice.conversation.turns import RenamedCalls, call_ids, shown_turn
 from innervoice.planning.encode import decode_request
 from innervoice.wire.dialects import dialect_named
 
 __all__ = ["MOST_SETTINGS", "LoggedGrowth", "LoggedSettings", "RequestChains"]
 
-_SYSTEM = ("system", "systemInstruction", "system_instruction", "instructions")
 _PREVIOUS = "previous_response_id"
 _PASSING = (_PREVIOUS, "metadata")
 """Members that differ in every request, and do not affect the answer."""
@@ -91,7 +91,7 @@ class RequestChains:
     def growth(self, id: str, body: SplitBody, owner: str) -> LoggedGrowth:  # noqa: A002
         """What is new in a request; `owner` is what requests of one conversation have in common besides their beginning."""
         key = f"{owner}\0{body.dialect}\0".encode("utf-8", "surrogatepass")
-        key += body.digest_of(_SYSTEM)
+        key += body.digest_of(SYSTEM_MEMBERS)
         start, base = self._base(body, key)
         digest = self._new_settings(id, base, body)
         read = None if digest is None else self._read.used(digest)
@@ -166,7 +166,9 @@ def _request_of(body: SplitBody, start: int) -> Request:
     elif body.history in body.members:
         value[body.history] = body.value(body.history)
     request = decode_request({**value, "model": body.model}, body.dialect)
-    return request if value.keys().isdisjoint(_SYSTEM) else _with_system(request, body.dialect)
+    return (
+        request if value.keys().isdisjoint(SYSTEM_MEMBERS) else _with_system(request, body.dialect)
+    )
 
 
 def _with_system(request: Request, dialect: str) -> Request:
