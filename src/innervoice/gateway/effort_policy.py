@@ -11,6 +11,7 @@ lose the prompt cache, that of the first question stays.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from operator import attrgetter
 from typing import Any, NamedTuple, get_args
 
 from innervoice.canon.messages import Message
@@ -26,6 +27,7 @@ from innervoice.sources.housekeeping import RequestKind, kind_of
 from innervoice.sources.injected import is_injected
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.effort_messages import is_effort_message, with_effort
+from innervoice.wire.serve import ReceivedMembers
 
 __all__ = [
     "Governed",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 _RANKS: dict[str, int] = {word: rank for rank, word in enumerate(get_args(Effort))}
+_EFFORT = attrgetter("effort")
 _MEMBERS = ("at_most", "at_least", "default", "show", "auto")
 
 
@@ -170,9 +173,9 @@ def governed_by(
     if policy.values.get("auto") and not (setting and setting.effort == "none"):
         pins = bool(changes) or not reads_changes(target, request.extra, setting)
         level, shape = _level(request, kind, of_first=pins)
-    setting = effort.fitted(setting, level)
+    setting = effort.fitted(setting, level, _unnamed_amount(request, target))
     messages = request.messages
-    if changes and used:
+    if any(map(_EFFORT, messages)):
         messages = tuple(_with_change(one, effort, level) for one in messages)
     if used:
         limited = used.keys() == {"at_most"}
@@ -215,8 +218,10 @@ class _Effort:
         self._usual = row.default if row.default in _RANKS else None
         """The level of a request that names none, where it is known."""
 
-    def fitted(self, setting: Reasoning | None, level: Effort | None) -> Reasoning | None:
-        """The setting with an effort that the rules allow; `level` is what `auto` chose."""
+    def fitted(
+        self, setting: Reasoning | None, level: Effort | None, unnamed: Reasoning | None
+    ) -> Reasoning | None:
+        """The setting with an effort that the rules allow; `level` is what `auto` chose, `unnamed` what a setting without an amount means."""
         values = self._values
         word: str | None = setting.effort if setting else None
         has_budget = setting is not None and word is None and setting.budget is not None
@@ -225,15 +230,27 @@ class _Effort:
             has_budget = False
         elif word is None and not has_budget and values.get("default") is not None:
             self._used["default"] = word = values["default"]
-        word = self.bounded(word, has_budget=has_budget)
+        usual = (unnamed and unnamed.effort) or self._usual
+        word = self.bounded(word, usual, has_budget=has_budget)
         if word is None or (setting is not None and word == setting.effort):
             return setting
-        return (setting or Reasoning()).replace(effort=word, budget=None)
+        return (setting or unnamed or Reasoning()).replace(effort=word, budget=None)
 
-    def bounded(self, word: str | None, *, has_budget: bool = False) -> str | None:
-        """A level within the limits; None stays None where nothing has to change."""
+    def of_change(self, message: Message, level: Effort | None) -> str | None:
+        """The level that a message of the history sets, or that a turn was written with, within the limits; of a change, what `auto` chose."""
+        if level is not None and message.role != "assistant":
+            if message.effort != level:
+                self._used["auto"] = level
+            return level
+        word = None if message.effort == "default" else message.effort
+        return self.bounded(word, self._usual) or message.effort
+
+    def bounded(
+        self, word: str | None, usual: str | None, *, has_budget: bool = False
+    ) -> str | None:
+        """A level within the limits, where `usual` is the one of None; None stays None where nothing has to change."""
         most, least = self._values.get("at_most"), self._values.get("at_least")
-        effort = None if has_budget else word or self._usual
+        effort = None if has_budget else word or usual
         # A budget may be any effort, so the limit replaces it.
         if most is not None and (has_budget or (effort and _RANKS[effort] > _RANKS[most])):
             self._used["at_most"] = word = most
@@ -242,11 +259,24 @@ class _Effort:
         return word
 
 
+def _unnamed_amount(request: Request, target: Target) -> Reasoning | None:
+    """What a setting means that names no amount, such as adaptive thinking or any budget: at other models than its API's, and where nothing is
+    known of the model's own default."""
+    extra = request.extra
+    if not isinstance(extra, ReceivedMembers):
+        return None
+    here, meant = extra.elsewhere.get("reasoning", (None, None))
+    if not isinstance(meant, Reasoning) or request.reasoning != here:
+        return None
+    usual: Any = target.row.default if extra.dialect == target.dialect else None
+    return meant.replace(effort=usual) if usual in _RANKS and usual != "none" else meant
+
+
 def _with_change(message: Message, effort: _Effort, level: Effort | None) -> Message:
-    """A message with the effort that it sets within the limits."""
-    if message.effort is None or message.role == "assistant" or message.effort == "default":
+    """A message with the effort that it sets, or was written with, within the limits."""
+    if message.effort is None:
         return message
-    word: Any = level or effort.bounded(message.effort)
+    word: Any = effort.of_change(message, level)
     if word == message.effort:
         return message
     dialect = message.origin.dialect if message.origin else None

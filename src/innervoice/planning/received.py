@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from innervoice.canon.notes import Notebook
+from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
 from innervoice.conversation.stable import is_cache_point
@@ -88,7 +89,10 @@ class _ReceivedFitter:
             request = request.replace(reasoning=None)
         elif spelling and not spelling.members.keys() <= MEMBERS[target.row.control]:
             spelling = None
-        if target.is_known and target.row.control not in self._dialect.switches:
+        here, there = self._extra.elsewhere.get("reasoning", (None, None))
+        if there is not None and request.reasoning != here and _has_amount(request.reasoning):
+            extra = self._without_setting(extra)  # the caller has named an amount since
+        elif target.is_known and target.row.control not in self._dialect.switches:
             request, extra = self._counted(request, extra)
         if self._dialect.claude_only and not is_claude(target.row):
             extra = self._without_claude(extra)
@@ -117,10 +121,14 @@ class _ReceivedFitter:
         here, there = self._extra.elsewhere.get("reasoning", (None, None))
         if there is None or request.reasoning != here:
             return request, extra
+        return request.replace(reasoning=there), self._without_setting(extra)
+
+    def _without_setting(self, extra: dict[str, Any]) -> dict[str, Any]:
+        """The members of the body without those that ask for reasoning."""
         for path, fields in self._dialect.said_by.items():
             if "reasoning" in fields:
                 extra = _without_path(extra, path)
-        return request.replace(reasoning=there), extra
+        return extra
 
     def _without_claude(self, extra: dict[str, Any]) -> dict[str, Any]:
         members = _without_path(extra, self._dialect.claude_only)
@@ -274,6 +282,10 @@ def _paths(members: dict[str, Any], dialect: Dialect) -> Iterator[tuple[tuple[st
             yield from (((name, inner), item) for inner, item in value.items())
         else:
             yield (name,), value
+
+
+def _has_amount(setting: Reasoning | None) -> bool:
+    return setting is not None and (setting.effort is not None or setting.budget is not None)
 
 
 def _without_path(members: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
