@@ -36,7 +36,7 @@ EVENT = {
 }
 STEP = {
     # Its message with a cache mark is written twice: with the mark, and for the next request without it.
-    "anthropic anthropic": 6860,
+    "anthropic anthropic": 6865,
     "chat chat": 5800,
     "chat anthropic": 5675,
     "anthropic chat": 5806,

@@ -64,6 +64,32 @@ def test_elsewhere_the_last_effort_is_in_force(form, model):
     assert not any("output_config" in one for one in sent.body.get("messages", ()))
 
 
+EDITS = {"context_management": {"edits": [{"type": "clear_thinking_20251015", "keep": "all"}]}}
+
+
+@pytest.mark.parametrize("model", CARRIED)
+def test_what_claude_does_with_its_context_changes_nothing(model):
+    """Claude Code always sends `context_management`, which is Anthropic's; that its namesake at OpenAI excludes such items is a rule of OpenAI alone."""
+    request = decode_request({**FORMS["anthropic"], **EDITS}, "anthropic")
+    sent = iv.encode(request.replace(model=model, dialect=None))
+    expected = sent_to(model, "anthropic")
+
+    history = CARRIED[model][0]
+    assert expected.body[history] == sent.body[history]
+    assert "effort_from_history" not in {note.code for note in sent.notes}
+
+
+@pytest.mark.parametrize("model", CARRIED)
+def test_beside_compaction_openai_has_the_effort_at_the_top(model):
+    """OpenAI refuses the item beside its own `context_management`; models of other APIs are not sent that member, and keep the change."""
+    members = {"context_management": [{"type": "compaction", "compact_threshold": 100000}]}
+    request = decode_request({**FORMS["openai-responses"], **members}, "openai-responses")
+    sent = iv.encode(request.replace(model=model, dialect=None))
+
+    is_at_top = "effort_from_history" in {note.code for note in sent.notes}
+    assert is_at_top == (sent.dialect == "openai-responses") == ("context_management" in sent.body)
+
+
 @pytest.mark.parametrize("form", [*FORMS, None])
 @pytest.mark.parametrize("model", CARRIED)
 def test_each_form_becomes_the_form_of_the_target(form, model):

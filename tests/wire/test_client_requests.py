@@ -127,7 +127,9 @@ def test_a_system_message_in_the_middle():
     notes = iv.encode(request.replace(model="deepseek/deepseek-v4-pro", dialect=None)).notes
     assert ["effort_from_history"] == [note.code for note in notes]
     gemini = iv.encode(request.replace(model="gemini/gemini-3-pro", dialect=None)).body
-    assert gemini["systemInstruction"] == {"parts": [{"text": "Be brief."}]}
+    assert "systemInstruction" not in gemini
+    late = "<system-message>\nBe brief.\n</system-message>"
+    assert [{"text": text} for text in ("x", late, "y", "z")] == gemini["contents"][0]["parts"]
 
 
 @pytest.mark.parametrize("content", [None, []])

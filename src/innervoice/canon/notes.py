@@ -113,6 +113,8 @@ SENTENCES: dict[str, str] = {
     "schema_rewritten": "The API accepts a subset of JSON Schema; the schema was rewritten, and keywords it does not accept are in descriptions.",
     "schema_not_strict": "The API cannot enforce this schema; it was sent without strict.",
     "schema_as_instruction": "The API cannot enforce this response format; the system prompt asks for it instead.",
+    "system_in_turn": "The API has no system messages inside a conversation; they were sent at their place, as marked text of the user's turn.",
+    "system_behind_results": "A system message stood between a tool call and its result, which must follow the call; it was sent behind the result.",
     "file_as_text": "The API does not accept this kind of file; its text was sent instead.",
     "result_file_moved": "A tool result cannot hold files here; the file was sent in a user message after it.",
     "id_mapped": "The host rejects the id of a tool call; another id was sent, in the call and in its result.",

@@ -32,8 +32,8 @@ _ROLE = attrgetter("role")
 class Prefix:
     """A digest that grows with the parts that are sent; `dialect` is the target's.
 
-    A system message in the middle of a conversation belongs to what follows it, if it is sent in its place. Where a dialect has a member
-    for the system prompt, this applies only to its own messages; others are moved to the beginning.
+    System messages at the beginning are the head, but for those of a dialect with a member for the system prompt: its own stay messages. Later ones
+    belong to what follows them.
     """
 
     _in_head: frozenset[int] = frozenset()
@@ -105,7 +105,7 @@ class Prefix:
         self._in_head = frozenset(
             number
             for number, message in enumerate(system_messages)
-            if (not _is_own(message, dialect) if is_apart else number < leading)
+            if number < leading and not (is_apart and _is_own(message, dialect))
         )
         spoken = (system_messages[number] for number in sorted(self._in_head))
         # One that only sets an effort says nothing.

@@ -27,6 +27,7 @@ from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.effort_messages import effort_message, is_effort_message, without_effort
 from innervoice.wire.json_access import as_dict
+from innervoice.wire.serve import ReceivedMembers
 
 __all__ = [
     "EffortWord",
@@ -40,8 +41,6 @@ __all__ = [
 
 EffortWord: TypeAlias = Effort | Literal["default"]
 _EFFORT, _ROLE = attrgetter("effort"), attrgetter("role")
-_REFUSED_WITH = ("context_management",)
-"""Members of a body that OpenAI refuses beside such messages (2026-09)."""
 
 
 class FittedEffort(NamedTuple):
@@ -87,9 +86,13 @@ def reads_changes(target: Target, extra: Any = None, setting: Reasoning | None =
         return False
     if setting is not None and setting.effort == "none" and not dialect.effort_off:
         return False  # it would not switch reasoning on
+    if isinstance(extra, ReceivedMembers) and extra.dialect != target.dialect:
+        extra = None  # members of another API, which are not sent
     extra = extra or {}
     mode = as_dict(extra.get(dialect.effort_path[0])).get("mode")
-    return mode in (None, "standard") and not any(extra.get(name) for name in _REFUSED_WITH)
+    return mode in (None, "standard") and not any(
+        extra.get(name) for name in dialect.effort_excludes
+    )
 
 
 def word_for(effort: EffortWord | None, target: Target) -> Effort | None:

@@ -11,6 +11,7 @@ import binascii
 from base64 import b64decode
 from collections.abc import Callable, Iterable
 from itertools import chain
+from operator import attrgetter
 from typing import Any
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -26,6 +27,7 @@ from innervoice.planning.compactions import UNASKED, UNREADABLE, readable_point
 from innervoice.planning.effort_changes import with_changes, without_changes
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.planning.settings import Compiler
+from innervoice.planning.system_messages import with_system_in_place
 from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialect import Dialect
@@ -82,6 +84,7 @@ def decode_request(body: Any, dialect: str) -> Request:
     return request_reader_of(dialect)(value)
 
 
+_ROLE = attrgetter("role")
 _ASYNC = "async"
 """The member of a tool, and of its calls, whose result may come later; models without it refuse it."""
 
@@ -106,6 +109,8 @@ class _Encoding:
         messages = fit_media(messages, fitted.target, fitted.notebook)
         if fitted.effort.has_changes:
             messages = self._with_effort_changes(messages)
+        if "system" in map(_ROLE, messages):
+            messages = with_system_in_place(messages, fitted.target, fitted.notebook)
         if self._request.tools:
             fitted.change_tools(self._tool)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)

@@ -209,6 +209,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Such a message can switch reasoning off, where the model can."""
     effort_flag: str | None = None
     """The flag of `anthropic-beta` that it needs."""
+    effort_excludes: tuple[str, ...] = ()
+    """Members of a body that are refused beside such a message."""
     file_references: tuple[str, ...] = ()
     """Members of blocks that name a file which the provider stores."""
     turns_are_items: bool = False

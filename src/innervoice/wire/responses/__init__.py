@@ -47,6 +47,7 @@ DIALECT = Dialect(
     effort_path=("reasoning", "effort"),
     effort_members={"type": "configuration_update"},
     effort_off=True,
+    effort_excludes=("context_management",),  # 2026-09
     count_members={"object": "response.input_tokens"},
     counts_at=("/responses", "/responses/input_tokens"),
     counted=(
