@@ -20,7 +20,7 @@ import pytest
 from cli.runs import run
 from cli.test_talking import NO_KEYS
 from innervoice.canon.usage import Usage
-from innervoice.cli.serve_output import ServeOutput, store_line
+from innervoice.cli.serve_output import ServeOutput, older_version_line, store_line
 from innervoice.gateway.report import Report
 from innervoice.installing import install_command
 
@@ -194,7 +194,9 @@ class TestServe:
         file = tmp_path / "gateway.toml"
         file.write_text(f'[server]\nstore = "sqlite:{tmp_path}/mine.db"\n')
         with Serve("--emulated", "--config", str(file)) as serve:
-            assert f"Store: sqlite:{tmp_path}/mine.db" in serve.greeting()
+            greeting = serve.greeting()
+            line = greeting.index(f"Store: sqlite:{tmp_path}/mine.db") + 1
+            assert greeting[line].startswith("Version 0.2.1 on this store, beside this one or after a rollback: ")  # fmt: skip
 
     def test_providers_with_keys_are_named_and_keys_are_not(self):
         key = "sk-0123456789abcdef0123456789"
@@ -436,6 +438,14 @@ def test_without_a_package(package, status, said):
 )
 def test_where_the_store_is(store, remember, workers, expected):
     assert expected == store_line(store, remember, workers)
+
+
+@pytest.mark.parametrize(
+    ("store", "remember", "is_said"),
+    [("sqlite:a", "seals", True), ("sqlite:a", "full", True), (None, "seals", False), ("sqlite:a", "ram", False), ("sqlite:a", "off", False)],
+)  # fmt: skip
+def test_what_an_older_version_does_not_find_is_said_where_turns_outlive_the_process(store, remember, is_said):  # fmt: skip
+    assert is_said == (older_version_line(store, remember) is not None)
 
 
 def report(**fields):

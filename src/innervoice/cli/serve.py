@@ -15,7 +15,13 @@ import click
 
 from innervoice.cli.parameters import emulated_option
 from innervoice.cli.running import INTERRUPTED
-from innervoice.cli.serve_output import ServeOutput, client_lines, store_line, view_lines
+from innervoice.cli.serve_output import (
+    ServeOutput,
+    client_lines,
+    older_version_line,
+    store_line,
+    view_lines,
+)
 from innervoice.errors import UsageError
 from innervoice.installing import install_command
 
@@ -393,6 +399,8 @@ def _greet(gateway: ServedGateway, port: int, workers: int) -> None:
         providers = ", ".join(routes.providers_with_keys)
         say(f"Providers with a key: {providers or 'none; set a key, or try --emulated'}")
     say(store_line(gateway.state.url, config.server.remember, workers))
+    if older := older_version_line(gateway.state.url, config.server.remember):
+        say(older)
     for note in gateway.state.notes:
         say(f"Note: {note}")
     has_keys = bool(config.keys or gateway.may_have_keys)

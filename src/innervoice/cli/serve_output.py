@@ -17,7 +17,7 @@ from innervoice.gateway.report import Report
 from innervoice.installing import install_command
 from innervoice.show.visible import visible
 
-__all__ = ["ServeOutput", "client_lines", "store_line", "view_lines"]
+__all__ = ["ServeOutput", "client_lines", "older_version_line", "store_line", "view_lines"]
 
 _CLIENTS = (
     ("Claude Code", "ANTHROPIC_BASE_URL={url} ANTHROPIC_AUTH_TOKEN={key} claude --model {model}"),
@@ -108,6 +108,18 @@ def view_lines(
         else f"{url}/view"
     )
     yield f"View: {address}; logged of requests: {what}, {where}"
+
+
+_OLDER = (
+    "Version 0.2.1 on this store, beside this one or after a rollback: finds its turns and keys; leaves out Claude's thinking of requests with a billing "
+    "line (Claude Code), and counts callers' limits apart"
+)
+"""What the version before does not find; for one release."""
+
+
+def older_version_line(store: str | None, remember: str) -> str | None:
+    """What an older version does not find of what is stored; None where nothing outlives the process."""
+    return None if store is None or remember in ("off", "ram") else _OLDER
 
 
 def store_line(store: str | None, remember: str, workers: int) -> str:

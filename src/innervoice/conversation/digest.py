@@ -63,10 +63,14 @@ class TurnKeys(NamedTuple):
 class ConversationDigest:
     """Reads a conversation message by message, and returns the keys of a turn at the current position."""
 
-    def __init__(self, tenant: str, secret: bytes, system: str | None = None) -> None:
+    def __init__(
+        self, tenant: str, secret: bytes, system: str | None = None, *, as_before: bool = False
+    ) -> None:
+        """With `as_before` the keys are those of version 0.2.1."""
         self._secret = secret
         self._tenant = _bytes(tenant)
-        self._system = [plain_text(unbilled_text(system or ""))]
+        self._unbilled = _unbilled_before if as_before else unbilled_text
+        self._system = [plain_text(system or "" if as_before else unbilled_text(system or ""))]
         self._prompt: bytes | None = None
         """The digest of the system prompt, once it was requested."""
         self._before = self._digest(b"start")
@@ -98,7 +102,7 @@ class ConversationDigest:
             self._turns.append(shown_turn(message))
             return
         if message.role == "system":
-            self._system += filter(None, map(_system_text, message.parts))
+            self._system += filter(None, map(self._system_text, message.parts))
             self._prompt = None
             return
         for part in message.parts:
@@ -139,6 +143,12 @@ class ConversationDigest:
         """A digest that all requests of a conversation share, if the messages up to the first user message were added."""
         question = dump_json(["".join(self._texts), sorted(text for _, text in self._results)])
         return self._digest(b"start", _bytes("".join(self._system)), question).hex()
+
+    def _system_text(self, part: Part) -> str:
+        """The content of a part of a system message."""
+        if isinstance(part, Text):
+            return plain_text(self._unbilled(part.text))
+        return _text_of(part)
 
     def _key_of_calls(self, ids: list[str], calls: list[tuple[str, str]]) -> bytes | None:
         """None if these ids may not be unique."""
@@ -193,9 +203,9 @@ def _text_of(part: Part) -> str:
             return ""
 
 
-def _system_text(part: Part) -> str:
-    text = part.text if isinstance(part, Text) else ""
-    return plain_text(unbilled_text(text)) if text else _text_of(part)
+def _unbilled_before(text: str) -> str:
+    """A text of a system prompt as version 0.2.1 read it: all of one that begins with a billing line was left out."""
+    return "" if unbilled_text(text) != text else text
 
 
 def _result_text(result: ToolResult) -> str:

@@ -21,6 +21,7 @@ __all__ = [
     "billing_line_in",
     "has_cache_mark",
     "is_billed",
+    "is_billed_otherwise",
     "is_cache_point",
     "stable_value",
     "unbilled",
@@ -54,6 +55,13 @@ def unbilled_text(text: str) -> str:
 def is_billed(request: Request) -> bool:
     """True for a request whose system prompt begins with a billing line."""
     return (request.system or "").startswith(BILLING_LINE) or any(map(_is_billed, request.messages))
+
+
+def is_billed_otherwise(request: Request) -> bool:
+    """True for a request whose billing line version 0.2.1 did not tell from the rest of its system prompt."""
+    texts = [part.text for one in request.messages if one.role == "system" for part in one.parts if isinstance(part, Text)]  # fmt: skip
+    is_more = any(unbilled_text(text) not in ("", text) for text in texts)
+    return is_more or (request.system or "").startswith(BILLING_LINE)
 
 
 def unbilled_request(request: Request) -> Request:

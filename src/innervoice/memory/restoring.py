@@ -26,6 +26,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
 from innervoice.conversation.digest import CROWD, ConversationDigest, TurnKeys, keys_of_turns
+from innervoice.conversation.stable import is_billed_otherwise
 from innervoice.conversation.turns import RenamedCalls, call_ids, seals_of, shown_turn
 from innervoice.memory.changed_turns import RecalledTurns, changed_turns
 from innervoice.memory.envelopes import Handle, is_envelope, part_of
@@ -59,7 +60,8 @@ class TurnRestorer:
     """Restores the turns of one request, and stores the answer to it.
 
     `wanted` are the keys to look up; `restored` uses the turns that were by_key; `record` creates the record of the answer and its keys.
-    `opened` takes a part out of the envelope in a kind of part. `older` secrets find turns from before a rotation. With `edited_words` a turn
+    `opened` takes a part out of the envelope in a kind of part. `older` secrets find turns from before a rotation; the keys of version 0.2.1, where they
+    differ, find turns from before an update. With `edited_words` a turn
     is also by_key by its calls if its text is different; a caller that sets it keeps the text that was sent, and uses
     `recalled`.
     """
@@ -95,6 +97,14 @@ class TurnRestorer:
             keys_of_turns(request.messages, ConversationDigest(tenant, one, request.system))
             for one in older
         ]
+        if is_billed_otherwise(request):
+            self._older += [
+                keys_of_turns(
+                    request.messages,
+                    ConversationDigest(tenant, one, request.system, as_before=True),
+                )
+                for one in (secret, *older)
+            ]
 
     @property
     def turns(self) -> dict[int, TurnKeys]:

@@ -24,8 +24,10 @@ __all__ = ["SealedStore", "Sealing", "derived"]
 _MAGIC = b"s\x01"
 _KEY_SIZE = 16
 _UNPACKED = 64 * 1024 * 1024
+_STORED = b"\x78\x01\x01"
+"""The beginning of a zlib stream with one piece, which is not compressed."""
 _PLAIN = b"\0"
-"""Before data that is not compressed; no zlib stream begins with it."""
+"""Before data that is in no stream, as versions between 0.2.1 and 0.3 wrote it for a while."""
 _SHORT = 16 * 1024
 _LARGE = 256 * 1024
 """Data that takes long to compress."""
@@ -109,6 +111,8 @@ class SealedStore:
             return None
         if packed.startswith(_PLAIN):
             return packed[len(_PLAIN) :]
+        if (stored := _stored(packed)) is not None:
+            return stored
         unpacking = zlib.decompressobj()
         try:
             data = unpacking.decompress(packed, _UNPACKED)
@@ -118,8 +122,23 @@ class SealedStore:
 
 
 def _packed(data: bytes) -> bytes:
-    """The data as it is sealed: compressing a short text takes longer than writing it."""
-    return _PLAIN + data if len(data) < _SHORT else zlib.compress(data, 1)
+    """The data as it is sealed, always a zlib stream: version 0.2.1 reads nothing else.
+
+    Compressing a short text takes longer than writing it, so its stream has it as it is.
+    """
+    if len(data) >= _SHORT:
+        return zlib.compress(data, 1)
+    size = len(data)
+    sizes = size.to_bytes(2, "little") + (size ^ 0xFFFF).to_bytes(2, "little")
+    return b"".join((_STORED, sizes, data, zlib.adler32(data).to_bytes(4, "big")))
+
+
+def _stored(packed: bytes) -> bytes | None:
+    """The data of a stream that has it as it is; None for another one."""
+    start = len(_STORED) + 4
+    size = int.from_bytes(packed[len(_STORED) : start - 2], "little")
+    is_whole = packed.startswith(_STORED) and len(packed) == start + size + 4
+    return packed[start : start + size] if is_whole else None
 
 
 def _digest(secret: bytes, *facts: str) -> bytes:
