@@ -123,3 +123,15 @@ def test_a_changed_line_kills_no_block():
         codes_planned = {decision.note for decision in iv.plan(messages, HOME).decisions if decision.note}  # fmt: skip
         assert codes == codes_planned
         assert codes == {finding.code for finding in iv.lint(messages, target=HOME)} & {"prefix_changed"}  # fmt: skip
+
+
+def test_the_word_in_a_text_is_no_mark():
+    """An agent reads sources that speak of cache marks: that moves nothing."""
+    said = {
+        "role": "user",
+        "content": 'Set {"cache_control": {"type": "ephemeral"}} in cache_control.',
+    }
+    body = SplitBody(json.dumps({"model": "m", "messages": [said]}).encode(), "anthropic")
+
+    assert () == body.marked_items
+    assert json.dumps(said).encode() == body.opening

@@ -9,6 +9,7 @@ import innervoice as iv
 from gateway.claude_code import ClaudeCode
 from gateway.harness import BEHIND, Served, body_of
 from innervoice.planning.encode import decode_request
+from shared import SHARED, needs_shared
 
 MODELS = {**BEHIND, "openai": "openai/gpt-5.6", "openrouter": "openrouter/anthropic/claude-opus-5.5", "groq": "groq/qwen3-32b", "vllm": "sglang/qwen3-32b"}  # fmt: skip
 APART = ("anthropic", "gemini", "gemini-interactions", "bedrock-converse")
@@ -130,3 +131,24 @@ def test_reasoning_stays_valid_when_the_system_speaks():
         head, tools, count, _ = iv.plan([*history, iv.system("LATE")], model).prefix.split(".")
         assert [head, tools] == before.split(".")[:2]
         assert int(before.split(".")[2]) + 1 == int(count)
+
+
+@needs_shared
+@pytest.mark.parametrize("model", [MODELS["gemini"], MODELS["bedrock-converse"], MODELS["cohere"], MODELS["mistral"], MODELS["ollama"], MODELS["openai-chat"]])  # fmt: skip
+def test_requests_of_claude_code_grow_behind_what_was_sent(model):
+    """As Claude Code really sends them: its message of the system turns from a list of blocks into a text once its cache mark moves on."""
+    lines = (SHARED / "agents" / "claude.gemini.jsonl").read_text("utf-8").splitlines()
+    requests = [iv.decode_request(json.loads(line)["body"], "anthropic") for line in lines]
+    bodies = [iv.encode(one.replace(model=model, dialect=None)).body for one in requests]
+    assert 3 == len(bodies)
+    for before, after in itertools.pairwise(map(_unmarked, bodies)):
+        assert head_of(before) == head_of(after)
+        one, other = items_of(before), items_of(after)
+        assert one == other[: len(one)]
+
+
+def _unmarked(body):
+    """A body without Converse's cache marks."""
+    if isinstance(body, list):
+        return [_unmarked(item) for item in body if not (isinstance(item, dict) and item.keys() == {"cachePoint"})]  # fmt: skip
+    return {name: _unmarked(item) for name, item in body.items()} if isinstance(body, dict) else body  # fmt: skip

@@ -38,8 +38,9 @@ __all__ = [
 SYSTEM_MEMBERS = ("system", "systemInstruction", "system_instruction", "instructions")
 """The members of a body that hold its system prompt, where that is no message."""
 _MARK, _POINT = CACHE_MARKS
-_MARK_BYTES = _MARK.encode()
-_MARKED = re.compile(rb',\s*"%s"\s*:\s*\{[^{}]*\}' % _MARK_BYTES)
+_MARK_BYTES = f'"{_MARK}"'.encode()
+"""As the name of a member; in a text its quotes would be escaped."""
+_MARKED = re.compile(rb",\s*%s\s*:\s*\{[^{}]*\}" % _MARK_BYTES)
 _LINE_BYTES = BILLING_LINE.encode()
 _LINE = re.compile(rb'%s(?:[^"\\]|\\[^n])*' % re.escape(_LINE_BYTES))
 

@@ -340,11 +340,13 @@ class ClientRequest:
     def _with_unmarked(self, request: RewrittenRequest, attempt: Attempt, route: Route) -> Attempt:
         """An attempt with what is sent where no message has a cache mark: the next request has them elsewhere."""
         body, sent, candidate = self.split, attempt.appended, attempt.candidate
-        if sent is None or body is None or not body.marked_items:
+        if sent is None or body is None or not body.marked_items or request is not self._rewritten:
             return attempt
         if not may_keep_marks(body.dialect, candidate.target):
             return attempt
         items = list(self._value[body.history])
+        if request.is_taken_back or len(items) != len(body.items):
+            return attempt._replace(appended=None)
         for number, _ in body.marked_items:
             items[number] = load_json(body.unmarked.items[number])
         other = self._new(

@@ -215,7 +215,8 @@ class RewrittenRequest:
         self._places: frozenset[tuple[int, int]] = frozenset()
         self._restored = self.request
         self._restored_for: Target | None = None
-        self._is_taken_back = False
+        self.is_taken_back = False
+        """Whether its provider refused what was restored, so that it is sent as the client wrote it."""
         self.is_looked_up = False
         """Whether the store was read."""
 
@@ -257,16 +258,16 @@ class RewrittenRequest:
         """Puts back what the client lost; of several turns that match, the ones that the target can read."""
         if self.is_looked_up and self._restored_for is not target:
             self._restored_for = target
-            stored = {} if self._is_taken_back else self.stored
+            stored = {} if self.is_taken_back else self.stored
             self._restored, self._places = self._restorer.restored(stored, target)
-            if self._is_taken_back:
+            if self.is_taken_back:
                 self._restorer.notebook.add("restoration_refused")
 
     def take_back(self, candidate: Candidate) -> bool:
         """Takes back what was restored: a provider of the client's own API refused it. Returns whether there was anything."""
         if not self._places or candidate.target.dialect != self.endpoint.dialect:
             return False
-        self._is_taken_back, self._restored_for = True, None
+        self.is_taken_back, self._restored_for = True, None
         return True
 
     def _opened(self, text: str, slot: str) -> Part | Handle | None:
