@@ -344,13 +344,13 @@ class ClientRequest:
             return attempt
         if not may_keep_marks(body.dialect, candidate.target):
             return attempt
-        items = list(self._value[body.history])
+        items = list(self._member.value[body.history])
         if request.is_taken_back or len(items) != len(body.items):
             return attempt._replace(appended=None)
         for number, _ in body.marked_items:
             items[number] = load_json(body.unmarked.items[number])
         other = self._new(
-            self._data, {**self._value, body.history: items}, report=replace(self.report)
+            self._data, {**self._member.value, body.history: items}, report=replace(self.report)
         )
         other.restore(request.stored)
         unmarked = other.attempt(candidate, route).appended
