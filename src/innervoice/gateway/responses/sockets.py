@@ -65,7 +65,7 @@ class _Steer(NamedTuple):
     """In bytes, as they came."""
 
 
-class _Request(NamedTuple):
+class _QueuedRequest(NamedTuple):
     """A request that waits for its turn, or is being answered."""
 
     event: dict[str, Any]
@@ -103,7 +103,7 @@ class _Lane:
 
     def __init__(self, name: str | None) -> None:
         self.name = name
-        self.waiting: asyncio.Queue[_Request] = asyncio.Queue(LIMITS.socket_waiting)
+        self.waiting: asyncio.Queue[_QueuedRequest] = asyncio.Queue(LIMITS.socket_waiting)
         self.task: asyncio.Task[None] | None = None
         self.active: str | None = None
         """The id of the response that is being written."""
@@ -201,7 +201,7 @@ class ResponseSocket:
             text = f"this connection, or this key, has no room for another {size} bytes until some of its answers end"
             await self._refuse(name, text, status=429)
         else:
-            lane.waiting.put_nowait(_Request(event, size))
+            lane.waiting.put_nowait(_QueuedRequest(event, size))
 
     async def _steer(self, name: str | None, event: dict[str, Any], size: int) -> None:
         previous = str(event.get("previous_response_id"))
