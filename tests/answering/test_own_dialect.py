@@ -58,13 +58,13 @@ def test_details_come_as_they_came():
 
 
 def test_details_without_an_index_keep_their_seal():
-    """Their text comes before the answer, and the whole entry behind it."""
+    """Their text comes as it arrives, and the whole entry when it is known to be one: before the answer."""
     entry = {"type": "reasoning.text", "text": "Hm", "signature": "sig"}
     came = chat({"reasoning_details": [entry]}, {"content": "4"})
     found = deltas_of(written("openai-chat", came))
     said = [name for delta in found for name, value in delta.items() if value and name != "role"]
 
-    assert ["reasoning_content", "content", "reasoning_details"] == said
+    assert ["reasoning_content", "reasoning_details", "content"] == said
     assert [entry] in [delta.get("reasoning_details") for delta in found]
 
 

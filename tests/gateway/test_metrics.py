@@ -106,7 +106,7 @@ def test_an_empty_page():
     page = Metrics().page()
     assert 0 == value(page, "innervoice_open_streams")
     assert 1 == value(page, "innervoice_workers")
-    assert 17 == len(parsed(page))
+    assert 18 == len(parsed(page))
 
 
 def test_what_a_report_adds():

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from innervoice.answering.outgoing import OutgoingPart, skip_sent
 from innervoice.canon.events import (
     Event,
     Finish,
@@ -29,11 +30,11 @@ from innervoice.canon.events import (
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Part, Text, Thinking, ToolCall, is_inline
+from innervoice.canon.parts import Part, Text, Thinking, ToolCall
 from innervoice.canon.response import Failure, Response
-from innervoice.canon.views import BLANKS, AnswerSpacing, ReasoningSpacing
+from innervoice.canon.views import BLANKS, AnswerSpacing
 from innervoice.errors import UsageError
-from innervoice.folding import FoldedPart, PartFolder, content_of
+from innervoice.folding import PartFolder
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import SettledPlace
@@ -45,142 +46,6 @@ __all__ = ["AnswerEncoder"]
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
 _CUT = "the connection to the provider ended before the answer did"
-
-# ---- A part on its way out: how much of it was received, and how much was written.
-
-
-class OutgoingPart(FoldedPart):
-    """A part, and how much of it was written. `pieces` is the rest."""
-
-    __slots__ = (
-        "block_start", "is_written", "length", "number", "sent", "sent_length", "spacing", "was_closed", "written",
-    )  # fmt: skip
-
-    def __init__(self, part: Part) -> None:
-        super().__init__(part)
-        self.number: int | None = None
-        """The number of its block while that is open."""
-        self.is_written = False
-        self.was_closed = False
-        """Whether its block was ended before the part was."""
-        self.block_start = 0
-        """The index in `sent` of the first piece of the last block."""
-        self.sent: list[str] = []
-        self.sent_length = 0
-        self.written: list[str] | None = None
-        """The text as it was written, if its white space was changed."""
-        self.spacing = ReasoningSpacing() if is_inline(part) else None
-        self.length = 0
-        if text := content_of(part):
-            self.add(text)
-
-    def add(self, text: str) -> None:
-        self.pieces.append(text)
-        self.length += len(text)
-
-    @property
-    def is_said(self) -> bool:
-        """Whether all of its text was written, and no more follows; its seal may."""
-        return not self.is_open and not self.pieces
-
-    def end(self, part: Part) -> None:
-        """Sets the whole part; text that was received stays to be written."""
-        self.part, self.is_open = part, False
-        if self.spacing is None and isinstance(part, Thinking) and is_inline(part):
-            self.spacing = ReasoningSpacing()
-        came = self.sent_length + sum(map(len, self.pieces))
-        if len(rest := content_of(part)) > came:
-            self.add(rest[came:])
-
-    def pass_on(self, text: str, spaced: str) -> None:
-        """Adds a piece that is written immediately."""
-        self.sent.append(text)
-        self.length += len(text)
-        self.sent_length += len(text)
-        self.note_spacing(text, spaced)
-
-    def note_spacing(self, text: str, spaced: str) -> None:
-        """Records how the last piece was written."""
-        if self.written is not None:
-            self.written.append(spaced)
-        elif spaced != text:
-            self.written = [*self.sent[:-1], spaced]
-
-    def become(self, part: Part) -> int:
-        """Sets another part in place of one of which nothing was written; returns its length."""
-        self.part = part
-        self.pieces.clear()
-        self.length = 0
-        if text := content_of(part):
-            self.add(text)
-        return self.length
-
-    def take(self, most: int) -> str:
-        """The text up to this character that was not written yet."""
-        if most <= self.sent_length or not self.pieces:
-            return ""
-        text = self.pieces[0] if len(self.pieces) == 1 else "".join(self.pieces)
-        self.pieces.clear()
-        count = most - self.sent_length
-        if count < len(text):
-            self.pieces.append(text[count:])
-            text = text[:count]
-        self.sent.append(text)
-        self.sent_length += len(text)
-        return text
-
-    def leave(self) -> None:
-        """Ends its block here; what follows is in another."""
-        self.was_closed, self.block_start = True, len(self.sent)
-
-    def now(self) -> Part:
-        """The part, or as much of it as was received."""
-        if not self.is_open:
-            return self.part
-        return self._with("".join([*self.sent, *self.pieces])).replace(complete=False)
-
-    def so_far(self) -> Part:
-        """The content of the part in its last block, without the wire block that comes only with its end."""
-        written = self.sent if self.written is None else self.written
-        return self._with("".join(written[self.block_start :]))
-
-    def whole(self) -> Part:
-        """The part as it ended."""
-        part = self.part
-        if self.written is not None and isinstance(part, (Text, Thinking)):
-            return part.replace(text="".join(self.written))
-        return part
-
-    def _with(self, text: str) -> Part:
-        match self.part:
-            case Text():
-                return Text(text)
-            case Thinking(form=form):
-                return Thinking(text, form)
-            case ToolCall(id=call_id, name=name):
-                return ToolCall(call_id, name, text)
-            case _:
-                return self.part
-
-
-def skip_sent(sent: str, parts: list[OutgoingPart]) -> str:
-    """Removes what was sent from the beginnings of these parts; returns what none of them begins with."""
-    for part in parts:
-        if not sent or part.sent:
-            continue
-        same = _shared(sent, content_of(part.part))
-        if same:
-            part.take(same)
-            part.leave()
-        sent = sent[same:]
-    return sent
-
-
-def _shared(one: str, other: str) -> int:
-    """How many characters two texts have in common at their beginning."""
-    if one.startswith(other) or other.startswith(one):
-        return min(len(one), len(other))
-    return next(at for at, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1])
 
 
 class AnswerEncoder:
@@ -205,6 +70,10 @@ class AnswerEncoder:
         self._current: OutgoingPart | None = None
         self._blocks = 0
         self._spacing = AnswerSpacing()
+        self._is_sealing = writer.is_sealing
+        self._late: list[Part] = []  # parts with more to carry than their blocks, which have ended
+        self._last: type[Part] | None = None  # the kind of the last block
+        self._has_called = False
         self._first = 0  # the first part that is not written to its end
         self._has_begun = self._is_over = self._is_freed = False
 
@@ -330,6 +199,8 @@ class AnswerEncoder:
                 self._write(part, most, is_over=is_over)
         while self._first < len(parts) and parts[self._first].is_written:
             self._first += 1
+        if self._late and not self._writer.ends_in_text and not self._is_busy:
+            self._give_late()
 
     def _write(self, part: OutgoingPart, most: int, *, is_over: bool) -> None:
         """Writes the new text of a part, up to a character; and its end."""
@@ -342,9 +213,8 @@ class AnswerEncoder:
         if self._must_wait(part) or (call and not call.name and not is_over):
             return
         if is_over and part.was_closed and part.number is None and not has_text:
-            if not self._is_busy:
-                self._close(part)
-                writer.recall(part.part)
+            self._close(part)
+            self._keep_late(part)
             return
         text = self._spaced(part, part.take(most))
         if text or is_call or (is_over and not self._says_nothing(part.part)):
@@ -357,13 +227,39 @@ class AnswerEncoder:
                 self._end_block(part, part.number)
         if is_over:
             self._close(part)
+            if self._is_sealing and (origin := part.part.origin) and origin.seals:
+                self._carry(part)
 
     def _end_block(self, part: OutgoingPart, number: int) -> None:
         if not part.was_closed:
             self._writer.end(number, part.part if self._writer.carries_parts else part.whole())
             return
-        self._writer.end(number, part.so_far())
-        self._writer.recall(part.part)
+        self._writer.end(number, self._so_far(part))
+        self._keep_late(part)
+
+    def _so_far(self, part: OutgoingPart) -> Part:
+        return part.so_far(self._writer.dialect if self._is_sealing else None)
+
+    def _keep_late(self, part: OutgoingPart) -> None:
+        """Keeps a part that ended behind its block, if it turned out to be more than was known there."""
+        if type(part.part) is Thinking and part.part != part.known:
+            self._late.append(part.part)
+
+    def _give_late(self) -> None:
+        """Gives the client what it has to carry beyond what the blocks have."""
+        late, self._late = self._late, []
+        for part in late:
+            self._writer.recall(part)
+
+    def _end_late(self) -> None:
+        """The same at the end of the answer. Behind the text of a final one nothing may stand, for some clients."""
+        if self._has_called or self._last is not Text or not self._writer.ends_in_text:
+            self._give_late()
+            return
+        for part in self._late:
+            carried = part.carried if isinstance(part, Carrier) else None
+            if self._has_foreign_seal(carried or part):
+                self._notebook.add("seal_after_text", part.type)
 
     def _stands_for_free_form(self, part: Part) -> bool:
         if not isinstance(part, ToolCall) or part.name not in self._free_form:
@@ -396,22 +292,32 @@ class AnswerEncoder:
             return
         current, self._current = self._current, part
         if current is not None and current.number is not None and not self._writer.interleaves:
-            self._writer.end(current.number, current.so_far())
+            known = self._so_far(current)
+            self._writer.end(current.number, known)
             current.number = None
-            current.leave()
+            current.leave(known)
             current.is_written = type(current.part) is ToolCall
-        if self._has_foreign_seal(part):
-            assert isinstance(part.part, ToolCall)
-            self._writer.recall(Carrier("", "hidden", call=part.part))
+        self._last = type(part.part)
+        if self._last is ToolCall:
+            self._has_called = True
+            if self._is_sealing and not part.is_open:
+                self._carry(part)
+            if self._late:
+                self._give_late()
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
 
-    def _has_foreign_seal(self, part: OutgoingPart) -> bool:
-        """Whether a part is a complete call with a seal of another dialect. Gemini signs its calls, and sends them whole."""
-        if not self._writer.is_sealing or part.is_open or not isinstance(part.part, ToolCall):
-            return False
-        origin = part.part.origin
-        if origin is None:
+    def _carry(self, part: OutgoingPart) -> None:
+        """Keeps a call or a text with a seal of another dialect, once, for a place where the client can carry it."""
+        carried = part.part
+        if isinstance(carried, (Text, ToolCall)) and not part.is_carried:
+            part.is_carried = self._has_foreign_seal(carried)
+            self._late += [Carrier("", "hidden", carried=carried)] if part.is_carried else []
+
+    def _has_foreign_seal(self, part: Part) -> bool:
+        """Whether a part has a seal of another dialect, and the client carries such seals. Gemini signs its calls and texts."""
+        origin = part.origin
+        if origin is None or not self._is_sealing:
             return False
         return bool(origin.seals) and origin.dialect != self._writer.dialect
 
@@ -502,7 +408,7 @@ class AnswerEncoder:
         old, new = self._folder.recast(event)
         current = self._current
         if current is not None and current.number is not None and current in old:
-            self._writer.end(current.number, current.so_far())
+            self._writer.end(current.number, self._so_far(current))
             self._current = None
         for kind in (Text, Thinking):
             sent = "".join("".join(part.sent) for part in old if type(part.part) is kind)
@@ -536,6 +442,8 @@ class AnswerEncoder:
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)
             self._writer.end(self._blocks, Text(blank))
+        if self._late:
+            self._end_late()
         self._is_over = True
         if response.usage.raw is not None or response.usage.total_tokens is not None:
             self._writer.usage = response.usage

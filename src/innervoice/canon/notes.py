@@ -162,6 +162,7 @@ SENTENCES: dict[str, str] = {
     "result_left": "A tool result without its call stays in the source session.",
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
+    "seal_after_text": "A seal arrived after the text of a final answer, behind which clients of this API expect no block; the client does not carry it.",
     "finish_reason_changed": "The dialect has no member for the way in which this answer ended; the nearest one was written.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
     "input_wrapped": "The dialect requires an object as the arguments of a call; arguments of another type became its only member, `input`.",

@@ -61,6 +61,8 @@ _ELSEWHERE_STATUSES = (402, 408)
 _REFUSED = (400, 404, 422)
 """Statuses of a request that is refused for its content."""
 _NO_TIMES = ThinkingMetrics()
+_LOST_SEAL = "seal_after_text"
+"""What the client does not carry is in the store, unless nothing is stored."""
 _STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
 
 
@@ -388,6 +390,8 @@ class Serving:
         report.received = sum(map(is_reasoning, response.parts))
         self._book(exchange)
         before = set(report.notes)
+        if notes and self._gateway.keeps(report) != "off" and report.store != "degraded":
+            notes = tuple(note for note in notes if note.code != _LOST_SEAL)
         report.notes += [note for note in (*response.notes, *notes) if note not in before]
         if route.notes_loops:
             self._note_loops(response)

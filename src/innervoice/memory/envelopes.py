@@ -73,7 +73,7 @@ class EnvelopeSealer:
 
     def seal(self, part: Part, tenant: str, dialect: str, *, whole: bool = False) -> str:
         """The envelope of a part; with `whole` it is never a handle, because nothing is stored."""
-        carried = part.call if isinstance(part, Carrier) and part.call else part
+        carried = part.carried if isinstance(part, Carrier) and part.carried else part
         content = zlib.compress(to_json(carried), 1)
         if len(content) > _MOST and not whole:
             content = _HANDLE + _handle(carried, tenant)

@@ -21,7 +21,7 @@ from typing import NamedTuple, TypeAlias
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall
+from innervoice.canon.parts import Opaque, Part, Text, Thinking, ToolCall
 from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.catalog.home import is_home
@@ -205,38 +205,44 @@ class TurnRestorer:
         messages = list(self._request.messages)
         for number in {number for number, _ in self._envelopes}:
             parts: list[Part] = []
-            calls: list[ToolCall] = []
+            carried: list[Part] = []
+            loose: list[ToolCall | Text] = []
             for position, part in enumerate(messages[number].parts):
                 if (number, position) not in self._envelopes:
                     parts.append(part)
                     continue
                 part_before = self._opened_part(self._envelopes[number, position], by_key)
-                if isinstance(part, Thinking) and isinstance(part_before, ToolCall):
-                    calls.append(part_before)
+                if isinstance(part, Thinking) and isinstance(part_before, (ToolCall, Text)):
+                    if isinstance(part_before, Text) and not part_before.text.strip():
+                        parts.append(
+                            part_before
+                        )  # it shows nothing, so the client does not have it
+                    else:
+                        loose.append(part_before)
                     continue
                 if part_before is not None and _says_the_same(part, part_before):
-                    parts.append(part_before)
-                    self.carried.append(part_before)
+                    _add_opened(part_before, parts, carried)
                     continue
                 code = "envelope_unreadable" if part_before is None else "envelope_outdated"
                 self._unpacked.add(code, part.type)
                 if not isinstance(part, Thinking):
                     parts.append(_without_block(part))
-            self._unpack_calls(parts, calls)
+            self.carried += carried
+            self._unpack_loose(parts, loose)
             messages[number] = messages[number].replace(parts=tuple(parts))
         self._request = self._request.replace(messages=tuple(messages))
         self._envelopes = {}
 
-    def _unpack_calls(self, parts: list[Part], calls: Sequence[ToolCall]) -> None:
-        """Puts calls with their seals in the place of the same calls without."""
-        for call in calls:
+    def _unpack_loose(self, parts: list[Part], loose: Sequence[ToolCall | Text]) -> None:
+        """Puts calls and texts with their seals in the place of the same ones without."""
+        for sealed in loose:
             for number, part in enumerate(parts):
-                if isinstance(part, ToolCall) and part.id == call.id and _says_the_same(part, call):
-                    parts[number] = call
-                    self.carried.append(call)
+                if _is_bare(part, sealed) and _says_the_same(part, sealed):
+                    parts[number] = sealed
+                    self.carried.append(sealed)
                     break
             else:
-                self._unpacked.add("envelope_outdated", call.type)
+                self._unpacked.add("envelope_outdated", sealed.type)
 
     def _opened_part(self, content: Part | Handle | None, by_key: TurnsByKey) -> Part | None:
         if not isinstance(content, Handle):
@@ -436,6 +442,42 @@ def _without_block(part: Part) -> Part:
     """A text or a call without its wire block, which has an envelope that no provider can read."""
     origin = part.origin
     return part.replace(origin=origin.replace(block=None, seals=())) if origin else part
+
+
+def _add_opened(part: Part, parts: list[Part], opened: list[Part]) -> None:
+    """Adds a part from an envelope; reasoning that was carried in pieces, as far as it had come, is replaced by all of it, with its seal."""
+    pieces = [one for one in opened if isinstance(one, Thinking)]
+    if isinstance(part, Thinking) and part.text:
+        while pieces and not part.text.startswith(pieces[0].text):
+            pieces.pop(0)
+        if part.text == "".join(piece.text for piece in pieces) and all(
+            _came_with(piece, part) for piece in pieces
+        ):
+            place = next(number for number, one in enumerate(parts) if one is pieces[0])
+            parts[:] = [one for one in parts if all(one is not piece for piece in pieces)]
+            opened[:] = [one for one in opened if all(one is not piece for piece in pieces)]
+            parts.insert(place, part)
+            opened.append(part)
+            return
+    parts.append(part)
+    opened.append(part)
+
+
+def _came_with(piece: Thinking, whole: Thinking) -> bool:
+    """Whether a piece of reasoning may be one of this reasoning: nothing says that it came from elsewhere."""
+    if piece.origin is None or whole.origin is None:
+        return piece.origin is None
+    return not piece.origin.seals and (piece.origin.provider, piece.origin.model) == (
+        whole.origin.provider,
+        whole.origin.model,
+    )
+
+
+def _is_bare(part: Part, sealed: ToolCall | Text) -> bool:
+    """Whether a part may be the one of which this is the sealed form."""
+    if isinstance(part, ToolCall) and isinstance(sealed, ToolCall):
+        return part.id == sealed.id
+    return isinstance(part, Text) and isinstance(sealed, Text) and not any(seals_of(part))
 
 
 def _says_the_same(part: Part, other: Part) -> bool:

@@ -38,9 +38,9 @@ Seal: TypeAlias = Callable[[Part], str | None]
 
 
 class Carrier(Thinking, frozen=True):
-    """Hidden reasoning that stands before a call of another dialect, and carries the call with its seal, which has no place of its own."""
+    """Hidden reasoning that carries a call or a text of another dialect with its seal, which has no place of its own."""
 
-    call: ToolCall | None = None
+    carried: ToolCall | Text | None = None
 
 
 class AnswerHead(Value, frozen=True):
@@ -68,6 +68,9 @@ class AnswerWriter(ABC):
     """Whether several parts may be open at once."""
     carries_parts: ClassVar[bool] = False
     """Whether a part is written whole in addition to its text: then `end` gets it as received, with the white space that was left out of its text."""
+
+    ends_in_text: ClassVar[bool] = False
+    """Whether clients take the last block for the answer, so that nothing may stand behind the text of a final one."""
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         self.head = head
@@ -147,7 +150,7 @@ class AnswerWriter(ABC):
         return Frame(None)
 
     def recall(self, part: Part) -> None:  # noqa: B027 - most dialects have nothing to add
-        """Completes a part whose block had to end before it did: its seal may arrive only now."""
+        """Completes a part whose block had to end before it did: its seal may arrive only now; or gives a `Carrier` a place."""
 
     # ---- what they share -----------------------------------------------------------------------
 

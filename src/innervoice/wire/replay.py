@@ -9,6 +9,7 @@ special needs uses this class unchanged.
     results_anywhere  a result may come after messages that follow its call (H1)
     is_unsigned    a thinking block that lacks its signature (H1)
     is_unreadable  reasoning that the host would have to look up, but has not stored (H5)
+    so_far         reasoning that may go on, as it would be sent back if it ended here
     kept           the part of reasoning that must be kept for its host, without readable text that the host does not need
     returned       reasoning of this model in the field, and as much of it, as its host requires (H1)
     fills          a turn of the open tool loop that lost its reasoning has its own rule (H3, H4)
@@ -73,6 +74,14 @@ class Replay:
     def returned(self, part: Thinking, row: ModelRow, host: Host | None) -> Part | None:
         """Reasoning of this model as its host expects it back; None if the host has no member for it."""
         return part
+
+    def so_far(self, part: Thinking) -> Thinking:
+        """Reasoning that may go on, with its text so far in its block: in the members that began empty."""
+        origin = part.origin
+        if origin is None or not isinstance(origin.block, dict):
+            return part
+        block = {name: value if value != "" else part.text for name, value in origin.block.items()}
+        return part.replace(origin=origin.replace(block=block))
 
     def kept(self, part: Thinking) -> Thinking | None:
         """Reasoning without readable text that its host does not need; None if nothing is left."""

@@ -57,6 +57,7 @@ FAMILIES = (
     _Family("innervoice_limited_total", "counter", ("limit",), "Requests that were refused because of a limit of their caller: requests, tokens, streams or budget."),
     _Family("innervoice_reasoning_total", "counter", ("provider", "outcome"), "Pieces of reasoning in histories: kept, restored (which are also kept), and omitted; and those received in answers."),
     _Family("innervoice_steered_total", "counter", ("provider", "why"), "Answers that were steered while they ran: limit (the reasoning was too long), loops (it repeated itself), continued (the answer broke off, and another request went on)."),
+    _Family("innervoice_lost_seals_total", "counter", ("provider",), "Seals of reasoning that arrived after the text of a final answer, so that the client does not carry them, and that were not stored either."),
     _Family("innervoice_catalog_differs_total", "counter", ("provider", "fact"), "Facts of the catalog that a provider contradicted, each once in a process: innervoice probe measures what is true."),
     _Family("innervoice_store_total", "counter", ("state",), "Requests by the state of the store: ok, off or degraded."),
     _Family("innervoice_store_degraded", "gauge", (), "Workers whose last request could not reach the store."),
@@ -75,8 +76,13 @@ _TIMES = {
     "innervoice_first_answer_seconds": attrgetter("first_answer_seconds"),
     "innervoice_thinking_seconds": attrgetter("thinking_seconds"),
 }
-_STEERED = {"thinking_cut_short": "limit", "thinking_loops": "loops", "answer_continued": "continued"}  # fmt: skip
-"""Notes that are counted."""
+_COUNTED = {
+    "thinking_cut_short": ("innervoice_steered_total", "limit"),
+    "thinking_loops": ("innervoice_steered_total", "loops"),
+    "answer_continued": ("innervoice_steered_total", "continued"),
+    "seal_after_text": ("innervoice_lost_seals_total",),
+}
+"""Notes that are counted -> the family, and the value of its label."""
 _OTHER, _NONE = "other", "none"
 
 Key: TypeAlias = tuple[str, tuple[str, ...]]
@@ -137,8 +143,8 @@ class Metrics:
 
     def _count_notes(self, provider: str, notes: Iterable[Note]) -> None:
         for note in notes:
-            if why := _STEERED.get(note.code):
-                self._count("innervoice_steered_total", (provider, why), note.count)
+            if counted := _COUNTED.get(note.code):
+                self._count(counted[0], (provider, *counted[1:]), note.count)
             if note.code == DIFFERS:
                 self._count("innervoice_catalog_differs_total", (provider, fact_of(note)))
 

@@ -47,6 +47,7 @@ class AnthropicWriter(AnswerWriter):
     """Writes one message."""
 
     dialect: ClassVar[str] = "anthropic"
+    ends_in_text: ClassVar[bool] = True
     _arguments: ObjectArguments | None = None  # of the open call
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:

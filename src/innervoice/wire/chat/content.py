@@ -60,6 +60,11 @@ class ContentChunks:
                 else:
                     reader.odd(chunk, "content")
 
+    def end_thinking(self, reader: Reader) -> None:
+        """Ends a thinking chunk that is open: a call begins."""
+        if self._current and self._current.kind == "thinking":
+            self._switch(reader, None)
+
     def _switch(self, reader: Reader, slot: Slot | None) -> None:
         if self._current and self._current is not slot and self._current.open:
             reader.close(self._current)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from innervoice.canon.parts import Text, Thinking
+from innervoice.canon.parts import Part, Text, Thinking
 from innervoice.canon.usage import Usage
 from innervoice.wire.chat.content import ContentChunks
 from innervoice.wire.chat.reasoning import DETAILS, FIELDS, NAMES, ReasoningFields
@@ -194,6 +194,15 @@ class ChatReader(Reader):
             return
         self._refusal = self._refusal or self.open("text", {"type": "refusal"})
         self.add(self._refusal, text)
+
+    def open(
+        self, kind: str, block: dict[str, Any] | None = None, part: Part | None = None
+    ) -> Slot:
+        if kind in ("text", "tool_call"):
+            self._fields.end_sealed(self)
+        if kind == "tool_call":
+            self._content.end_thinking(self)
+        return super().open(kind, block, part)
 
     # ---- calls ---------------------------------------------------------------------------------
 

@@ -164,15 +164,27 @@ class ReasoningFields:
             key = self._last  # without an index, a delta continues the last entry of its type
         self._last = key
         slot = self._details.get(key)
+        if slot is not None and not slot.open:
+            self._details[*key, slot.index], slot = slot, None
         if slot is None:
             slot = self._details[key] = self._open_detail(reader, entry)
         self._lengthen(reader, slot, entry)
+
+    def end_sealed(self, reader: Reader) -> None:
+        """Ends the entries that have their seal: text or a call begins, and what has to go back is known before it."""
+        for slot in self._details.values():
+            if slot.open and slot.kind == "thinking" and _sealed(slot.block):
+                reader.close(slot)
 
     def _open_detail(self, reader: Reader, entry: dict[str, Any]) -> Slot:
         form: Form = "summary" if entry.get("type") == "reasoning.summary" else "full"
         begun, is_thinking = None, _is_thinking(entry)
         if is_thinking and isinstance(entry.get("index"), (int, str)):
-            members = {name: value for name, value in entry.items() if name not in _COMING}
+            members = {
+                name: value for name, value in entry.items() if name not in _COMING and value != ""
+            }
+            if entry.get("type") != "reasoning.encrypted":
+                members["summary" if form == "summary" else "text"] = ""
             begun = Thinking("", form, complete=False, origin=reader.origin(members))
         slot = reader.open("thinking" if is_thinking else "opaque", {}, begun)
         slot.source, slot.form = "reasoning", form

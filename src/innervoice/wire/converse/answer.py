@@ -34,6 +34,7 @@ class ConverseWriter(AnswerWriter):
     """Writes one message."""
 
     dialect: ClassVar[str] = "bedrock-converse"
+    ends_in_text: ClassVar[bool] = True
     _kind = ""  # of the part that is open
     _is_empty = True  # no delta of it was sent
     _arguments: ObjectArguments  # of the open call
@@ -73,14 +74,16 @@ class ConverseWriter(AnswerWriter):
             self._is_empty = False
             self._send_delta({"toolUse": {"input": rest}})
             self.note_wrapped(part)
+        self._end_block(block)
+
+    def _end_block(self, block: dict[str, Any]) -> None:
         self._send_rest(block)
         self._content.append(block)
         self._send("contentBlockStop", contentBlockIndex=len(self._content) - 1)
 
     def recall(self, part: Part) -> None:
-        if isinstance(part, Thinking) and not self.own_block(part) and self.seal_of(part):
-            self._kind, self._is_empty = "thinking", True
-            self.end(-1, part.replace(text="", form="hidden"))
+        if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
+            self._end_block({"reasoningContent": {"redactedContent": _as_base64(seal)}})
 
     def finish(self, response: Response) -> None:
         self.word = stop_reason(response) or "end_turn"

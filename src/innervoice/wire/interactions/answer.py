@@ -39,6 +39,7 @@ class InteractionsWriter(AnswerWriter):
     """Writes one interaction."""
 
     dialect: ClassVar[str] = "gemini-interactions"
+    ends_in_text: ClassVar[bool] = True
 
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         super().__init__(head, notebook, seal)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from innervoice.canon.parts import Thinking
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
@@ -61,9 +62,14 @@ class OllamaReader(Reader):
             return
         slot = self._fields.get(kind)
         if slot is None:
-            block = {"thinking": ""} if kind == "thinking" else None
-            slot = self._fields[kind] = self.open(kind, block)
+            slot = self._fields[kind] = self._begin(kind)
         self.add(slot, text)
+
+    def _begin(self, kind: str) -> Slot:
+        if kind != "thinking":
+            return self.open(kind)
+        begun = Thinking("", complete=False, origin=self.origin({kind: ""}))
+        return self.open(kind, {kind: ""}, begun)
 
     def conclude(self, slot: Slot, *, complete: bool = True) -> None:
         if slot.kind == "thinking":
