@@ -220,6 +220,28 @@ def said(response):
     }
 
 
+def check_said(came, written):
+    """What was written says the same. Of an answer that broke off, no incomplete call is closed, and what would stand behind it is not sent."""
+    if came.status != "interrupted" or all(call.complete for call in came.tool_calls):
+        assert said(came) == said(written)
+        return
+    before, behind = said(came), said(written)
+    assert behind["interrupted"]
+    assert before["text"].startswith(behind["text"])
+    assert before["thinking"].startswith(behind["thinking"])
+    whole = [(call.name, arguments_of(call)) for call in came.tool_calls if call.complete or is_object(call)]  # fmt: skip
+    for call in written.tool_calls:
+        assert not call.complete or (call.name, arguments_of(call)) in whole
+
+
+def is_object(call):
+    """Whether a call is whole by its arguments: another part may have ended it before the answer broke off."""
+    try:
+        return isinstance(json.loads(call.arguments), dict)
+    except ValueError:
+        return False
+
+
 def read(dialect, data):
     return iv.fold(iv.decode_stream([data], dialect=dialect, inline="off"))
 
@@ -236,7 +258,7 @@ def test_written_streams_are_legal_and_say_the_same(dialect, seal, answer):
     data, _ = write(dialect, events, bounds, SEALS[seal])
 
     assert [] == complaints(dialect, data)
-    assert said(iv.fold(events)) == said(read(dialect, data))
+    check_said(iv.fold(events), read(dialect, data))
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
@@ -262,7 +284,7 @@ def test_streams_of_every_dialect_go_on_in_every_other(dialect, source, answer):
     data, _ = write(dialect, events)
 
     assert [] == complaints(dialect, data)
-    assert said(events[-1].response) == said(read(dialect, data))
+    check_said(events[-1].response, read(dialect, data))
 
 
 TORN = [

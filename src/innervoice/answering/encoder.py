@@ -76,6 +76,9 @@ class AnswerEncoder:
         self._has_called = False
         self._first = 0  # the first part that is not written to its end
         self._has_begun = self._is_over = self._is_freed = False
+        self._is_ended = (
+            False  # the answer has its end: what is incomplete was cut by a limit, not by a failure
+        )
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -191,6 +194,8 @@ class AnswerEncoder:
             if bound is not None and not is_whole:
                 most = min(most, bound.characters)
             is_over = is_whole and not part.is_open
+            if is_over and not self._is_ended and not getattr(part.part, "complete", True):
+                is_over = False  # only the end of the answer says why
             if part.is_written:
                 continue
             if self._stands_for_free_form(part.part):
@@ -427,14 +432,19 @@ class AnswerEncoder:
             response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
         if response.finish_reason == "refusal" and not self._blocks:
             self._writer.is_refused = True
+        has_failed = not self._is_exact and (response.error is not None or not response.ended)
+        self._is_ended = not has_failed
         for part in self._folder.parts:
-            if part.is_open:
+            if part.is_open and not has_failed:
                 part.end(part.now())
         for index in range(len(self._folder.parts), len(response.parts)):
             # Parts that no event described: a response that was built by hand.
             self._folder.feed(PartStart(index, response.parts[index].type, None))
             self._folder.feed(PartEnd(index, response.parts[index]))
         self._advance(None)
+        if has_failed:
+            self._break_off(response)
+            return
         for part in self._folder.parts:
             if isinstance(part.part, ToolCall) and "".join(part.pieces).strip():
                 self._notebook.add("arguments_after_end", part.part.name)
@@ -444,14 +454,28 @@ class AnswerEncoder:
             self._writer.end(self._blocks, Text(blank))
         if self._late:
             self._end_late()
+        self._take_usage(response)
+        self._writer.finish(response)
+        self._note_end(response)
+
+    def _break_off(self, response: Response) -> None:
+        """Ends an answer that broke off: what is open stays open, so that no client takes it for whole, and an error follows."""
+        for part in self._folder.parts:
+            if part.number is not None:
+                self._writer.leave(part.number, part.now())
+            is_unsent = part.number is None and not part.is_written
+            is_left_out = self._writer.is_whole and part.number is not None
+            if isinstance(part.part, ToolCall) and (is_unsent or is_left_out):
+                self._notebook.add("call_omitted", part.part.name)
+            elif is_unsent and "".join(part.pieces).strip():
+                self._notebook.add("unsent_after_break", part.part.type)
+        self._take_usage(response)
+        self._writer.fail(_refusal(response.error), response)
+
+    def _take_usage(self, response: Response) -> None:
         self._is_over = True
         if response.usage.raw is not None or response.usage.total_tokens is not None:
             self._writer.usage = response.usage
-        if not self._is_exact and (response.error or not response.ended):
-            self._writer.fail(_refusal(response.error), response)
-        else:
-            self._writer.finish(response)
-            self._note_end(response)
 
     def _note_end(self, response: Response) -> None:
         """Notes an end that the dialect has no member for."""

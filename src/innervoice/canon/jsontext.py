@@ -19,6 +19,7 @@ import msgspec
 __all__ = [
     "UNUSUAL_JSON",
     "NestedTooDeeplyError",
+    "breaks_off",
     "dump_json",
     "dump_struct",
     "in_utf8",
@@ -46,6 +47,17 @@ def load_json(data: bytes | bytearray | memoryview | str) -> Any:
         return usual_json(data)
     except UNUSUAL_JSON:
         return _load_leniently(data)
+
+
+def breaks_off(text: str) -> bool:
+    """Whether a text is the beginning of a JSON value, and not all of it."""
+    try:
+        usual_json(text)
+    except msgspec.DecodeError as error:
+        return "truncated" in str(error)
+    except UNUSUAL_JSON:
+        return False
+    return False
 
 
 def load_finite_json(data: bytes | bytearray | memoryview | str) -> Any:

@@ -84,6 +84,7 @@ SENTENCES: dict[str, str] = {
     "compaction_unreadable": "A compaction stands for everything before it, and only its own provider can read it; the request was not sent without it.",
     "thinking_omitted": "Reasoning that this model cannot read was not sent; it stays in the history.",
     "thinking_as_text": "Reasoning of another model was sent as labelled text, as requested.",
+    "cut_answer_omitted": "The history ends with the beginning of an answer that was cut off, which this model does not continue; it was not sent.",
     "call_omitted": "A tool call that was interrupted before it was complete was not sent.",
     "thinking_cut_short": "The limit on reasoning was reached; the request was sent again without reasoning.",
     "thinking_loops": "The reasoning repeats itself.",
@@ -162,6 +163,7 @@ SENTENCES: dict[str, str] = {
     "result_left": "A tool result without its call stays in the source session.",
     # answers that are written
     "thinking_without_place": "The dialect has no place for this reasoning, which is hidden or sealed by another provider; it was left out.",
+    "unsent_after_break": "The answer broke off in a call that stays open, so what came after that call was not sent.",
     "seal_after_text": "A seal arrived after the text of a final answer, behind which clients of this API expect no block; the client does not carry it.",
     "finish_reason_changed": "The dialect has no member for the way in which this answer ended; the nearest one was written.",
     "part_without_place": "The dialect has no place for a part of this kind; it was left out.",
@@ -205,6 +207,7 @@ ADVICE: dict[str, tuple[Severity, str]] = {
     "result_repeated": ("refused", "send only the first"),
     "result_moved": ("refused", "move it to its call"),
     "blank_omitted": ("refused", "do not send it"),
+    "cut_answer_omitted": ("refused", "do not send it, or ask for its end in a user message"),
     "call_omitted": ("refused", "do not send it"),
     "id_mapped": ("refused", "map the id, in the call and in its result"),
     "effort_from_history": (

@@ -43,7 +43,7 @@ from innervoice.gateway.report import Report
 from innervoice.gateway.responses.background import BackgroundRuns
 from innervoice.gateway.responses.conversations import StoredConversations
 from innervoice.gateway.responses.stored import StoredResponses
-from innervoice.gateway.rewritten import Attempt, RefusedSeals
+from innervoice.gateway.rewritten import Attempt, BrokenAnswers, RefusedSeals
 from innervoice.gateway.routes import Routes
 from innervoice.memory.envelopes import EnvelopeSealer
 from innervoice.memory.records import TurnsByKey
@@ -127,6 +127,7 @@ class Gateway:
         self.appended = AppendedRequests()
         self.first_questions = FirstQuestions()
         self.refused = RefusedSeals()
+        self.broken = BrokenAnswers()
         self.other_paths = OtherPaths(self)
         self.socket_bytes: Counter[str] = Counter()
         """How much waits in WebSockets, by tenant."""

@@ -80,6 +80,8 @@ class Limits:
     """How long it is remembered (seconds)."""
     known_settings: int = 2_000
     """Settings, with their tools and system prompts, that are not read again."""
+    broken_answers: int = 2_000
+    """Answers that broke off, whose beginnings are not taken for a prefill."""
     refused_turns: int = 20_000
     """Turns whose reasoning a host refused."""
     memory_bytes: int = 64_000_000

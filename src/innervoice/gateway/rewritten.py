@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +22,10 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.parts import Opaque, Part, Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
+from innervoice.canon.response import Response
 from innervoice.canon.target import Target
 from innervoice.canon.words import BILLING_LINE
+from innervoice.conversation.body import DIGEST_BYTES
 from innervoice.conversation.digest import ConversationDigest, TurnKeys
 from innervoice.conversation.stable import unbilled_request
 from innervoice.conversation.turns import seals_in, seals_of, without_seals
@@ -161,6 +164,40 @@ class RefusedSeals:
         return frozenset().union(*(seals for seals in refused if seals))
 
 
+class BrokenAnswers:
+    """What clients were shown of answers that broke off; the last ones of one process.
+
+    A client may send such a beginning back at the end of the history. In an API with prefill, one that is not known here is a prefill.
+    """
+
+    def __init__(self) -> None:
+        self._shown: Bounded[bytes, None] = Bounded(LIMITS.broken_answers)
+
+    def add(self, tenant: str, response: Response) -> None:
+        """Adds what was received of an answer."""
+        if text := response.text:
+            self._shown[_digest_of(tenant, text)] = None
+
+    def mended(self, request: Request, tenant: str, dialect: str) -> Request:
+        """A request whose last message, if it is the beginning of an answer that broke off, says so."""
+        last = request.messages[-1] if request.messages else None
+        if last is None or last.role != "assistant" or not last.text:
+            return request
+        row = dialect_named(dialect)
+        if row.has_prefill and _digest_of(tenant, last.text) not in self._shown:
+            return request
+        place = max(at for at, part in enumerate(last.parts) if isinstance(part, Text))
+        cut = last.parts[place].replace(complete=False)
+        parts = (*last.parts[:place], cut, *last.parts[place + 1 :])
+        return request.replace(messages=(*request.messages[:-1], last.replace(parts=parts)))
+
+
+def _digest_of(tenant: str, text: str) -> bytes:
+    """A digest of a text, without the white space around it: clients may strip it."""
+    data = f"{tenant}\0{text.strip()}".encode("utf-8", "surrogatepass")
+    return blake2b(data, digest_size=DIGEST_BYTES).digest()
+
+
 class RewrittenRequest:
     """A request that was read."""
 
@@ -197,6 +234,8 @@ class RewrittenRequest:
         messages, self._opened_compactions = opened(messages, self._opened_summary)
         if self.trigger is not None or self._opened_compactions:
             request = request.replace(messages=messages)
+        if self.trigger is None:
+            request = gateway.broken.mended(request, report.tenant, endpoint.dialect)
         self.request = request
         self._restorer = TurnRestorer(
             self.request,

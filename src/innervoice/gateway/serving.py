@@ -213,6 +213,7 @@ class Serving:
             self._failed(error)
             # A request that was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
+            self._gateway.broken.add(self._report.tenant, exchange.response)
             end = answer.fail(_failure_of(error))
             if self._request.state is not None:
                 await self._request.state.keep(

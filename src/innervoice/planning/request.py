@@ -110,10 +110,14 @@ class FittedRequest:
         return row.prefill and (row.prefill_thinking or not self.reasons)
 
     def is_leftover(self, message: Message) -> bool:
-        """Whether a last message has only reasoning, which the model does not continue: an answer that was cut off, and not a prefill."""
-        is_reasoning = bool(message.parts) and all(isinstance(part, Thinking) for part in message.parts)  # fmt: skip
-        is_turn = message.role == "assistant" and is_reasoning
-        return is_turn and not self._takes_prefill and not _is_marked(message)
+        """Whether a last message is the beginning of an answer that was cut off, and no prefill, which the model does not continue."""
+        if message.role != "assistant" or not message.parts or self._takes_prefill:
+            return False
+        if _is_marked(message) or any(call.complete for call in message.tool_calls):
+            return False
+        return is_reasoning(message) or not all(
+            getattr(part, "complete", True) for part in message.parts
+        )
 
     def _is_foreign(self, message: Message) -> bool:
         """Whether a message has only blocks of another dialect, so that nothing of it is sent."""
@@ -282,6 +286,11 @@ def _is_forced(choice: Any) -> bool:
         "function",
         "required",
     )
+
+
+def is_reasoning(message: Message) -> bool:
+    """Whether a message has nothing but reasoning."""
+    return all(isinstance(part, Thinking) for part in message.parts)
 
 
 def _is_marked(message: Message) -> bool:

@@ -11,7 +11,7 @@ from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult,
 from innervoice.canon.request import Request
 from innervoice.planning.decisions import Ledger
 from innervoice.planning.pairs import at_calls, late_results, pairs_of
-from innervoice.planning.request import FittedRequest
+from innervoice.planning.request import FittedRequest, is_reasoning
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import replay_of
@@ -188,12 +188,17 @@ class TurnRules:
         return [*messages[:latest], turn.replace(parts=parts), *messages[latest + 1 :]]
 
     def without_leftover(self, messages: list[Message]) -> list[Message]:
-        """H1: removes the reasoning of an answer that was cut off before it said anything; a model would have to continue it."""
-        if not messages or not self._fitted.is_leftover(messages[-1]):
+        """H1: removes the beginning of an answer that was cut off, where the model cannot go on with it."""
+        asked = self._fitted.asked.messages
+        if not messages or not messages[-1].parts or not self._fitted.is_leftover(asked[-1]):
             return messages
         last = len(messages) - 1
-        why = "the answer was cut off after its reasoning"
-        self._ledger.omitted((last, None), "thinking", "H1", why)
+        if is_reasoning(asked[-1]):
+            why = "the answer was cut off after its reasoning"
+            self._ledger.omitted((last, None), "thinking", "H1", why)
+        else:
+            why = "the answer was cut off, and the model does not go on with it"
+            self._ledger.omitted((last, None), "message", "H1", why, "cut_answer_omitted")
         return [*messages[:last], messages[last].replace(parts=())]
 
     def with_skip_values(self, messages: list[Message]) -> list[Message]:

@@ -117,6 +117,9 @@ class AnswerWriter(ABC):
     def end(self, number: int, part: Part) -> None:
         """Ends a part; this is all of it."""
 
+    def leave(self, number: int, part: Part) -> None:  # noqa: B027 - most of it is in the body already
+        """Leaves a part open in which the answer broke off; this is what came of it. Nothing of a call is in the whole body: it must not be run."""
+
     @abstractmethod
     def finish(self, response: Response) -> None:
         """Ends the answer. Of several answers, all but the first have no end except that of their choice."""

@@ -219,6 +219,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """The member that the settings for reasoning stand in; None: they stand in the body itself."""
     unstored: dict[str, Any] = {}  # noqa: RUF012 - msgspec copies it
     """What a body asks for when the model reasons and the server stores nothing."""
+    has_prefill: bool = False
+    """A request may end with a message of the model, with which the answer goes on; elsewhere such a message is one that broke off."""
     call_ids: re.Pattern[str] = re.compile(r"[A-Za-z0-9_-]{1,64}")
     """The ids of calls that it accepts."""
     call_id_start: str = "call_"

@@ -161,11 +161,11 @@ class Reader(ABC):
         return self.events
 
     def finish(self) -> list[Event]:
-        """Ends the stream: ends open parts, which are incomplete unless the answer was ended."""
+        """Ends the stream: ends open parts, which are incomplete unless the answer was ended, without an error."""
         self.events = []
         for slot in self._slots:
             if slot.open:
-                self.close(slot, complete=self.ended)
+                self.close(slot, complete=self.ended and self.error is None)
         return self.events
 
     # ---- writing parts -------------------------------------------------------------------------

@@ -10,9 +10,10 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
+from innervoice.canon.jsontext import breaks_off
 from innervoice.canon.messages import Message, Role
 from innervoice.canon.origin import Origin
-from innervoice.canon.parts import Media, Opaque, Part, Text, ToolResult
+from innervoice.canon.parts import Media, Opaque, Part, Text, ToolCall, ToolResult
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
@@ -20,6 +21,7 @@ from innervoice.canon.tools import tools_from
 from innervoice.canon.value import Value
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
+from innervoice.wire.free_form import is_free_form
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.protocol import Reader
 from innervoice.wire.refusals import Refusal
@@ -77,12 +79,20 @@ def assistant_turn(reader: Reader, answer: Any, beside: dict[str, Any] | None = 
     reader.feed(answer)
     reader.ended = True
     reader.finish()
+    parts = tuple(map(_as_it_ended, reader.parts))
     members = {**reader.message_block, **beside} if beside else reader.message_block
     if not members:
-        return Message("assistant", tuple(reader.parts), reader.origin())
+        return Message("assistant", parts, reader.origin())
     # The client wrote them, and they go back as they are: see `is_input`.
     origin = reader.origin(members, reader.message_seals, item="input")
-    return Message("assistant", tuple(reader.parts), origin)
+    return Message("assistant", parts, origin)
+
+
+def _as_it_ended(part: Part) -> Part:
+    """A part of a turn; a call whose arguments break off is one of an answer that did, whatever its client took it for."""
+    if isinstance(part, ToolCall) and breaks_off(part.arguments) and not is_free_form(part):
+        return part.replace(complete=False) if part.arguments else part
+    return part
 
 
 class UserContent:

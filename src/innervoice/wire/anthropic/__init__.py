@@ -47,6 +47,7 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="anthropic",
     package=__name__,
+    has_prefill=True,
     effort_path=("output_config", "effort"),
     effort_members={"role": "system"},
     effort_follows=True,

@@ -111,6 +111,12 @@ class AnthropicWriter(AnswerWriter):
             self._send("content_block_delta", index=index, delta=delta)
         self._send("content_block_stop", index=index)
 
+    def leave(self, number: int, part: Part) -> None:
+        index, _ = self._indexes.get(number, (None, ""))
+        if index is not None:
+            written = None if isinstance(part, ToolCall) else self._block(part, seal="")
+            self._content[index:] = [written] if written else []
+
     def recall(self, part: Part) -> None:
         if seal := self._foreign_seal(part):
             index, block = len(self._content), {"type": "redacted_thinking", "data": seal}

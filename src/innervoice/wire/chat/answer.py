@@ -262,6 +262,12 @@ class ChatWriter(FieldWriter):
             self._parts[number] = [part.replace(origin=None)]
             self.carry(number, part)
 
+    def leave(self, number: int, part: Part) -> None:
+        if isinstance(part, Text):
+            self._parts[number] = [Text(self.said_of(number, part))]
+        elif isinstance(part, Thinking):
+            self._parts[number] = [part.replace(origin=None)]
+
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and self.own_block(part) is None:
             self.carry(-1 - self._sealed, part)

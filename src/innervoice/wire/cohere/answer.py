@@ -89,6 +89,15 @@ class CohereWriter(AnswerWriter):
             case _:
                 pass
 
+    def leave(self, number: int, part: Part) -> None:
+        match part:
+            case Thinking() if self._is_plan:
+                self._plan += part.text
+            case Text() | Thinking():
+                self._content.append({"type": part.type, part.type: part.text})
+            case _:
+                pass
+
     def finish(self, response: Response) -> None:
         self.word = finish_word(response)
         origin = response.origin

@@ -45,6 +45,7 @@ def _turn_of(body: dict[str, Any]) -> list[Any]:
 DIALECT = Dialect(
     name="bedrock-converse",
     package=__name__,
+    has_prefill=True,
     # AWS has these at another host than Converse.
     endpoints={
         "GET /foundation-models": "models",

@@ -76,6 +76,12 @@ class ConverseWriter(AnswerWriter):
             self.note_wrapped(part)
         self._end_block(block)
 
+    def leave(self, number: int, part: Part) -> None:
+        if isinstance(part, Text):
+            self._content.append({"text": part.text})
+        elif isinstance(part, Thinking):
+            self._content.append({"reasoningContent": {"reasoningText": {"text": part.text}}})
+
     def _end_block(self, block: dict[str, Any]) -> None:
         self._send_rest(block)
         self._content.append(block)

@@ -85,6 +85,11 @@ class GeminiWriter(AnswerWriter):
             self._send([{"text": "", **thought, _SEAL: written[_SEAL]}])
         self._came_before = part.type if is_plain else ""
 
+    def leave(self, number: int, part: Part) -> None:
+        if isinstance(part, (Text, Thinking)):
+            thought = {"thought": True} if isinstance(part, Thinking) else {}
+            self._parts.append({"text": part.text, **thought})
+
     def recall(self, part: Part) -> None:
         if isinstance(part, Thinking) and not self.own_block(part) and (seal := self.seal_of(part)):
             sealed = {"text": "", "thought": True, _SEAL: seal}

@@ -98,6 +98,19 @@ class InteractionsWriter(AnswerWriter):
         """A part without the block of another dialect."""
         return part if self.own_block(part) else part.replace(origin=None)
 
+    def leave(self, number: int, part: Part) -> None:
+        step, self._open = self._open, None
+        text = "".join(self._pieces)
+        if step is None:
+            return
+        if isinstance(part, Text):
+            contents = [*as_list(step.get("content")), {"type": "text", "text": text}]
+            self._steps.append({**step, "content": contents})
+        elif isinstance(part, Thinking):
+            self._steps.append({**step, "summary": [{"type": "text", "text": text}]})
+        else:
+            self._items.pop()
+
     # ---- contents ------------------------------------------------------------------------------
 
     def _begin_content(self, part: Part) -> None:

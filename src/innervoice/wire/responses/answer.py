@@ -217,6 +217,19 @@ class ResponsesWriter(AnswerWriter):
         self._output.append(item)
         self._send("response.output_item.done", output_index=len(self._output) - 1, item=item)
 
+    def leave(self, number: int, part: Part) -> None:
+        """The item is in the last event and says that it is incomplete; it is never done, because clients run calls that are."""
+        item, self._item = self._item, None
+        if item is None:
+            return
+        if call := _CALLS.get(as_text(item["type"]) or ""):
+            item[call[0]] = self._said()
+        elif entry := self._entry:
+            item[entry.place][-1][entry.member] = self._said()
+        if item["type"] != "reasoning" or "status" in item:
+            item["status"] = "incomplete"
+        self._output.append(item)
+
     def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
         head = {"type": "custom_tool_call", "status": "completed", "call_id": call.id}
         return {**head, "name": call.name, "input": text}

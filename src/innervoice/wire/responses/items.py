@@ -91,14 +91,14 @@ class Item:
             self.finish(reader)
             return
         self.done = True
-        first = True
+        first, complete = True, self.item.get("status") != "incomplete"
         for where, _, text in self._entries(reader) or [(_CONTENT, -1, "")]:
             if kind == "thinking":
                 form: Form = "summary" if where == _SUMMARY else "full"
-                thought = self._thinking(reader, text, form, first=first, complete=True)
+                thought = self._thinking(reader, text, form, first=first, complete=complete)
                 reader.whole(thought, Thinking("", form, complete=False, origin=thought.origin))
             else:
-                part = self._text(reader, text, first=first, complete=True)
+                part = self._text(reader, text, first=first, complete=complete)
                 reader.whole(part, Text("", complete=False, origin=part.origin))
             first = False
 
@@ -174,6 +174,7 @@ class Item:
         """Ends its parts, with the final item."""
         if item and item is not self.item:
             self.describe(item)
+        complete = complete and self.item.get("status") != "incomplete"
         self.done = True
         came = self._numbers()
         for where, position, text in self._entries(reader):

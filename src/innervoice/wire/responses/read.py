@@ -174,7 +174,7 @@ class ResponsesReader(Reader):
         self.events = []
         for item in self._items.values():
             if not item.done:
-                item.finish(self, complete=self.ended)
+                item.finish(self, complete=self.ended and self.error is None)
         return self.events
 
     def conclude(self, slot: Slot, *, complete: bool = True) -> None:
