@@ -120,6 +120,11 @@ class StreamDecoder:
         return self._failure is not None or bool(self._reader and self._reader.error)
 
     @property
+    def id(self) -> str | None:
+        """The id of the answer, once it has come."""
+        return self._reader.id if self._reader else None
+
+    @property
     def settled(self) -> SettledPlace | None:
         """The first place that is not settled: everything before it stays as it is, whatever arrives later.
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innervoice as iv
-from innervoice.client.error_mapping import failure_error, refusal_error, status_of
+from innervoice.client.error_mapping import failure_error, refusal_error
 from innervoice.wire.dialects import DIALECTS
+from innervoice.wire.refusals import status_of
 from wire.fixtures import ANSWERS
 from wire.streams import aws, aws_message, sse
 from wire.test_answers import hints

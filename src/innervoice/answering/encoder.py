@@ -31,7 +31,7 @@ from innervoice.canon.jsontext import load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, Thinking, ToolCall
-from innervoice.canon.response import Failure, Response
+from innervoice.canon.response import Response
 from innervoice.canon.views import BLANKS, AnswerSpacing
 from innervoice.errors import UsageError
 from innervoice.folding import PartFolder
@@ -40,12 +40,11 @@ from innervoice.frames.sse import sse_bytes
 from innervoice.inline.marks import SettledPlace
 from innervoice.wire.answer import AnswerWriter, Carrier
 from innervoice.wire.free_form import input_of_function, is_free_form
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.late_errors import late_refusal
 
 __all__ = ["AnswerEncoder"]
 
 _DELTAS = (TextDelta, ThinkingDelta, ToolCallDelta)
-_CUT = "the connection to the provider ended before the answer did"
 
 
 class AnswerEncoder:
@@ -72,6 +71,9 @@ class AnswerEncoder:
         self._spacing = AnswerSpacing()
         self._is_sealing = writer.is_sealing
         self._late: list[Part] = []  # parts with more to carry than their blocks, which have ended
+        self._texts: list[
+            Part
+        ] = []  # sealed texts, whose seals only a turn with calls has to carry
         self._last: type[Part] | None = None  # the kind of the last block
         self._has_called = False
         self._first = 0  # the first part that is not written to its end
@@ -258,10 +260,12 @@ class AnswerEncoder:
 
     def _end_late(self) -> None:
         """The same at the end of the answer. Behind the text of a final one nothing may stand, for some clients."""
+        if self._has_called:
+            self._late += self._texts
         if self._has_called or self._last is not Text or not self._writer.ends_in_text:
             self._give_late()
-            return
-        for part in self._late:
+        lost = [] if self._has_called else [*self._late, *self._texts]
+        for part in lost:
             carried = part.carried if isinstance(part, Carrier) else None
             if self._has_foreign_seal(carried or part):
                 self._notebook.add("seal_after_text", part.type)
@@ -307,7 +311,8 @@ class AnswerEncoder:
             self._has_called = True
             if self._is_sealing and not part.is_open:
                 self._carry(part)
-            if self._late:
+            if self._late or self._texts:
+                self._late, self._texts = [*self._late, *self._texts], []
                 self._give_late()
         part.number, self._blocks = self._blocks, self._blocks + 1
         self._writer.begin(part.number, part.part)
@@ -317,7 +322,9 @@ class AnswerEncoder:
         carried = part.part
         if isinstance(carried, (Text, ToolCall)) and not part.is_carried:
             part.is_carried = self._has_foreign_seal(carried)
-            self._late += [Carrier("", "hidden", carried=carried)] if part.is_carried else []
+            is_given = isinstance(carried, ToolCall) or self._writer.has_late_slot
+            late = self._late if is_given else self._texts
+            late += [Carrier("", "hidden", carried=carried)] if part.is_carried else []
 
     def _has_foreign_seal(self, part: Part) -> bool:
         """Whether a part has a seal of another dialect, and the client carries such seals. Gemini signs its calls and texts."""
@@ -452,7 +459,7 @@ class AnswerEncoder:
             self._writer.begin(self._blocks, Text(""))
             self._writer.add(self._blocks, blank)
             self._writer.end(self._blocks, Text(blank))
-        if self._late:
+        if self._late or self._texts:
             self._end_late()
         self._take_usage(response)
         self._writer.finish(response)
@@ -470,7 +477,9 @@ class AnswerEncoder:
             elif is_unsent and "".join(part.pieces).strip():
                 self._notebook.add("unsent_after_break", part.part.type)
         self._take_usage(response)
-        self._writer.fail(_refusal(response.error), response)
+        came_in = response.origin.dialect if response.origin else None
+        refusal = late_refusal(response.error, self._writer.dialect, came_in=came_in)
+        self._writer.fail(refusal, response)
 
     def _take_usage(self, response: Response) -> None:
         self._is_over = True
@@ -492,15 +501,6 @@ class AnswerEncoder:
         """
         is_refused = isinstance(last, Finish) and last.response.finish_reason == "refusal"
         self._writer.is_refused = is_refused
-
-
-def _refusal(failure: Failure | None) -> Refusal:
-    if failure is None:
-        return Refusal(text=_CUT, status=502)
-    status = failure.code if isinstance(failure.code, int) and 400 <= failure.code < 600 else 502
-    return Refusal(
-        text=failure.message or _CUT, status=status, type=failure.type, code=failure.code
-    )
 
 
 def _is_json(arguments: str) -> bool:

@@ -28,7 +28,7 @@ from innervoice.errors import (
     UsageError,
 )
 from innervoice.wire.json_access import as_dict, as_list
-from innervoice.wire.refusals import failure_of
+from innervoice.wire.refusals import OUT_OF_MONEY, failure_of, status_of
 
 __all__ = [
     "LONGEST_WAIT",
@@ -44,7 +44,6 @@ __all__ = [
     "retry_after",
     "scrubbed",
     "secrets_of",
-    "status_of",
 ]
 
 Problem: TypeAlias = DecodeError | TransportError | ProviderError
@@ -64,29 +63,6 @@ _STATUSES: dict[int, type[ProviderError]] = {
     503: OverloadedError,
     529: OverloadedError,
 }
-# The providers' names for an error inside an answer, without an HTTP status.
-_WORDS = (
-    ("overloaded", 529),
-    ("unavailable", 503),
-    ("rate_limit", 429),
-    ("throttl", 429),
-    ("resource_exhausted", 429),
-    ("insufficient_quota", 429),
-    ("timeout", 504),
-    ("server_error", 500),
-    ("servererror", 500),
-    ("api_error", 500),
-    ("internal", 500),
-    ("authentication", 401),
-    ("unauthorized", 401),
-    ("permission", 403),
-    ("accessdenied", 403),
-    ("not_found", 404),
-    ("notfound", 404),
-    ("invalid", 400),
-    ("validation", 400),
-    ("bad_request", 400),
-)
 _REQUEST_IDS = (
     "x-request-id",
     "request-id",
@@ -97,7 +73,6 @@ _REQUEST_IDS = (
     "x-trace-id",
     "cf-ray",
 )
-_STATUS = re.compile("[45][0-9][0-9]")
 _SECRET_HEADER = re.compile(r"auth|key|token|secret|cookie|password")
 _LEAST_SECRET = 6
 
@@ -150,19 +125,6 @@ def failure_error(failure: Failure, secrets: Iterable[str]) -> ProviderError:
     message = scrubbed(failure.message, secrets) if failure.message else None
     kind = _class_of(status_of(failure), failure.type)
     return kind(failure.type, failure.code, message or "the answer ended in an error")
-
-
-def status_of(failure: Failure) -> int:
-    """The HTTP status that corresponds to a provider's type of error, or 0 if there is none."""
-    code = str(failure.code or "")
-    if _STATUS.fullmatch(code):
-        return int(code)
-    # Some providers send no type, or just "error"; then only the message is left.
-    for text in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
-        for word, status in _WORDS:
-            if word in text:
-                return status
-    return 0
 
 
 def _class_of(status: int, kind: str | None) -> type[ProviderError]:
@@ -236,7 +198,6 @@ _LAST_BOUND = 8.0
 # The statuses that the official SDKs retry, and those that no retry can fix.
 _TRANSIENT = frozenset({408, 409, 425, 429})
 _PERMANENT = frozenset({501, 505})
-_OUT_OF_MONEY = ("insufficient_quota", "billing_not_active", "insufficient_balance")
 
 
 class Backoff:
@@ -267,7 +228,7 @@ def is_transient(status: int, headers: Mapping[str, str], kind: str | None = Non
     advice = headers.get("x-should-retry", "").lower()
     if advice in ("true", "false"):
         return advice == "true"
-    if kind and any(word in kind for word in _OUT_OF_MONEY):
+    if kind and any(word in kind for word in OUT_OF_MONEY):
         return False
     return status in _TRANSIENT or (status >= 500 and status not in _PERMANENT)
 

@@ -40,7 +40,6 @@ from innervoice.client.error_mapping import (
     request_id_of,
     scrubbed,
     secrets_of,
-    status_of,
 )
 from innervoice.client.log import Log
 from innervoice.client.thinking_clock import ThinkingClock
@@ -58,6 +57,7 @@ from innervoice.folding import fold
 from innervoice.inline.marks import SettledPlace
 from innervoice.planning.encode import encoded
 from innervoice.planning.recover import recover
+from innervoice.wire.refusals import status_of
 
 __all__ = ["Exchange", "is_uncompressed"]
 
@@ -304,7 +304,9 @@ class Exchange:
             return partial
         folded = fold(self.events)
         return folded.replace(
-            provider=self._destination.provider, model=self._destination.target.model
+            id=self._decoder.id if self._decoder else None,
+            provider=self._destination.provider,
+            model=self._destination.target.model,
         )
 
     # ---- judging the outcome -------------------------------------------------------------------------

@@ -37,7 +37,7 @@ from innervoice.gateway.upstreams import GatewayExchange
 from innervoice.inline.marks import UNSETTLED
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.late_errors import late_refusal
 from innervoice.wire.responses.compactions import compacted_body
 from innervoice.wire.serve import StoredAnswers
 
@@ -396,12 +396,24 @@ class BytesAnswer:
         if not self._request.stream:
             return _error_body(self._request.endpoint.dialect, failure)
         row = dialect_named(self._request.endpoint.dialect)
-        error = row.server.write_stream_error(_refusal(failure))
+        error = self._failed_answer() or row.server.write_stream_error(
+            late_refusal(failure, row.name)
+        )
         if self._request.endpoint.array:
             return (b"," if self._has_begun else b"[") + (error.data or b"") + b"]"
         has_done = row.last_mark.startswith(b"[")
         closing = (row.closing or row.framing(Frame(row.last_mark))) if has_done else b""
         return self._numbered(row.framing(error)) + closing
+
+    def _failed_answer(self) -> Frame | None:
+        """The event with an answer that failed, in the API whose answers say that themselves; None in others, or if nothing of it came."""
+        api = dialect_named(self._request.endpoint.dialect).stored_answers
+        if api is None or api.ended_early is None or not (answer := self.written()):
+            return None
+        name, items = f"{api.noun}.failed", answer[api.output]
+        answer[api.output] = [item for item in items if item.get("status") != "incomplete"]
+        event = {"type": name, api.noun: answer, "sequence_number": 0}
+        return Frame(dump_json(event), name)
 
     def _numbered(self, data: bytes) -> bytes:
         """A frame written by the gateway, which continues the upstream's numbering."""
@@ -511,12 +523,7 @@ class _Sealing:
 
 
 def _error_body(dialect: str, failure: Failure) -> bytes:
-    return dump_json(dialect_named(dialect).server.write_error(_refusal(failure)))
-
-
-def _refusal(failure: Failure) -> Refusal:
-    status = failure.code if isinstance(failure.code, int) else 502
-    return Refusal(text=failure.message or "the answer was interrupted", status=status)
+    return dump_json(dialect_named(dialect).server.write_error(late_refusal(failure, dialect)))
 
 
 def _broken(response: Response, failure: Failure) -> Response:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.response import Failure
-from innervoice.client.error_mapping import is_transient, status_of
+from innervoice.client.error_mapping import is_transient
 from innervoice.errors import (
     DecodeError,
     InnervoiceError,
@@ -25,7 +25,7 @@ from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.routes import NotConfiguredError, UnknownModelError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_text
-from innervoice.wire.refusals import Refusal
+from innervoice.wire.refusals import Refusal, status_of
 
 __all__ = [
     "KEYS_AWAY",

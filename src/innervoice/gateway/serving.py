@@ -63,7 +63,7 @@ _REFUSED = (400, 404, 422)
 _NO_TIMES = ThinkingMetrics()
 _LOST_SEAL = "seal_after_text"
 """What the client does not carry is in the store, unless nothing is stored."""
-_STOPPED = Failure(type="server_error", code=503, message="the gateway is stopping")
+_STOPPED = Failure(code=503, message="the gateway is stopping")
 
 
 class _Broken(NamedTuple):
@@ -213,6 +213,7 @@ class Serving:
             self._failed(error)
             # A request that was refused, or never began, costs no tokens.
             self._book(exchange, broken=bool(exchange.response.parts))
+            exchange.read_received()
             self._gateway.broken.add(self._report.tenant, exchange.response)
             end = answer.fail(_failure_of(error))
             if self._request.state is not None:
@@ -464,8 +465,11 @@ def _failure_of(error: Exception) -> Failure:
     if isinstance(error, Refused):
         return Failure(code=error.refusal.status, message=error.refusal.text)
     if isinstance(error, ProviderError):
-        return Failure(type=error.type, code=error.status or error.code, message=error.message)
-    return Failure(type="upstream_error", code=502, message=str(error))
+        # A failure inside an answer has the status of the answer, which says nothing of it.
+        status = error.status if error.status and error.status >= 400 else None
+        return Failure(type=error.type, code=status or error.code, message=error.message)
+    status = 504 if isinstance(error, TimedOutError) else 502
+    return Failure(code=status, message=str(error))
 
 
 def _moved(candidate: Candidate, error: InnervoiceError) -> Note:

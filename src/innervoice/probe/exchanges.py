@@ -26,7 +26,6 @@ from innervoice.client.error_mapping import (
     retry_after,
     scrubbed,
     secrets_of,
-    status_of,
 )
 from innervoice.client.settings import ClientOptions, Settings
 from innervoice.decoding import read_answer
@@ -37,7 +36,7 @@ from innervoice.frames.frame import FrameError
 from innervoice.frames.sniff import AnyFraming
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict
-from innervoice.wire.refusals import failure_of
+from innervoice.wire.refusals import failure_of, status_of
 
 __all__ = ["Emulated", "Network", "Outcome", "Raw", "Server", "outcome_of"]
 

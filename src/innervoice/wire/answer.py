@@ -72,6 +72,9 @@ class AnswerWriter(ABC):
     ends_in_text: ClassVar[bool] = False
     """Whether clients take the last block for the answer, so that nothing may stand behind the text of a final one."""
 
+    has_late_slot: ClassVar[bool] = False
+    """Whether the seal of a last text has a place that is no block behind it."""
+
     def __init__(self, head: AnswerHead, notebook: Notebook, seal: Seal | None = None) -> None:
         self.head = head
         self.notebook = notebook

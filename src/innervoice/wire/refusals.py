@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -15,11 +16,13 @@ __all__ = [
     "DEEPEST",
     "MOST_BYTES",
     "NO_HEADERS",
+    "OUT_OF_MONEY",
     "Headers",
     "Refusal",
     "Refused",
     "bounded",
     "failure_of",
+    "status_of",
 ]
 
 Headers: TypeAlias = Mapping[str, str]
@@ -99,6 +102,47 @@ def failure_of(error: Any) -> Failure:
             raw=error,
         )
     return Failure(message=as_text(detail), raw=error)
+
+
+# The providers' names for an error inside an answer, without an HTTP status.
+_WORDS = (
+    ("overloaded", 529),
+    ("unavailable", 503),
+    ("rate_limit", 429),
+    ("throttl", 429),
+    ("resource_exhausted", 429),
+    ("insufficient_quota", 429),
+    ("timeout", 504),
+    ("server_error", 500),
+    ("servererror", 500),
+    ("api_error", 500),
+    ("internal", 500),
+    ("authentication", 401),
+    ("unauthorized", 401),
+    ("permission", 403),
+    ("accessdenied", 403),
+    ("not_found", 404),
+    ("notfound", 404),
+    ("invalid", 400),
+    ("validation", 400),
+    ("bad_request", 400),
+)
+_STATUS = re.compile("[45][0-9][0-9]")
+OUT_OF_MONEY = ("insufficient_quota", "billing_not_active", "insufficient_balance")
+"""Words for an account that cannot pay, whatever the status."""
+
+
+def status_of(failure: Failure) -> int:
+    """The HTTP status that corresponds to a provider's type of error, or 0 if there is none."""
+    code = str(failure.code or "")
+    if _STATUS.fullmatch(code):
+        return int(code)
+    # Some providers send no type, or just "error"; then only the message is left.
+    for text in (f"{failure.type} {code}".lower(), (failure.message or "").lower()):
+        for word, status in _WORDS:
+            if word in text:
+                return status
+    return 0
 
 
 # ---- Size limits of requests to a server: larger ones are refused before any work is done with them.

@@ -196,6 +196,7 @@ class ChatWriter(FieldWriter):
 
     dialect: ClassVar[str] = "openai-chat"
     interleaves: ClassVar[bool] = True
+    has_late_slot: ClassVar[bool] = True
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Field("reasoning_content")
     """The field for reasoning that came in another dialect."""

@@ -25,6 +25,7 @@ class MistralWriter(ChatWriter):
 
     dialect: ClassVar[str] = "mistral"
     interleaves: ClassVar[bool] = False
+    has_late_slot: ClassVar[bool] = False
     words: ClassVar[dict[str, str]] = WORDS
     usual_shape: ClassVar[Shape] = Chunk()
     has_refusals: ClassVar[bool] = False

@@ -80,6 +80,7 @@ class ResponsesWriter(AnswerWriter):
         self._response = Response()
         self._delta: tuple[bytes, str] | None = None  # the beginning and the name of the next delta
         self._is_queued = False
+        self._left: dict[str, Any] | None = None  # the item in which the answer broke off
 
     def queue(self) -> None:
         waiting = self._body(Response(ended=True), status="queued")
@@ -218,7 +219,7 @@ class ResponsesWriter(AnswerWriter):
         self._send("response.output_item.done", output_index=len(self._output) - 1, item=item)
 
     def leave(self, number: int, part: Part) -> None:
-        """The item is in the last event and says that it is incomplete; it is never done, because clients run calls that are."""
+        """The item is only in the whole body, and says that it is incomplete; it is never done, because clients run calls that are."""
         item, self._item = self._item, None
         if item is None:
             return
@@ -226,9 +227,7 @@ class ResponsesWriter(AnswerWriter):
             item[call[0]] = self._said()
         elif entry := self._entry:
             item[entry.place][-1][entry.member] = self._said()
-        if item["type"] != "reasoning" or "status" in item:
-            item["status"] = "incomplete"
-        self._output.append(item)
+        self._left = {**item, "status": "incomplete"}
 
     def free_form_block(self, call: ToolCall, text: str) -> dict[str, Any] | None:
         head = {"type": "custom_tool_call", "status": "completed", "call_id": call.id}
@@ -336,6 +335,8 @@ class ResponsesWriter(AnswerWriter):
         failure = Failure(type=refusal.type, code=refusal.code, message=refusal.text)
         self._response = response.replace(error=failure, finish_reason="error", origin=None)
         self._send("response.failed", response=self._body(self._response))
+        if self._left is not None:
+            self._output = [*self._output, self._left]
 
     def body(self) -> dict[str, Any]:
         return self._body(self._response)
