@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from innervoice.canon.bounded import Bounded
 from innervoice.canon.messages import Message, user
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Part, Thinking
+from innervoice.canon.parts import Opaque, Part, Text, Thinking
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, Wire
 from innervoice.canon.response import Response
