@@ -125,6 +125,10 @@ class Host(Row, frozen=True, kw_only=True):
     """Those of `keys` that hold a bearer token, where the key itself goes into another header."""
     key_header: str = "authorization"
     """The header that carries the key; in "authorization" the word Bearer precedes it."""
+    account_headers: tuple[str, ...] = ()
+    """Headers that name the account behind a caller's own credential."""
+    key_queries: tuple[str, ...] = ()
+    """Names in a query that carry a caller's own credential."""
     header_variables: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - msgspec copies it
     """Headers that environment variables fill."""
     aws_service: str | None = None

@@ -323,7 +323,6 @@ class BytesAnswer:
         self._is_numbered = row.numbers_events
         is_stream = request.stream and not endpoint.array
         self.media_type = row.media_type if is_stream else "application/json"
-        self._is_binary = self.media_type == _BINARY
 
     def take(self) -> bytes:
         """The bytes received so far, except the frames that end the answer."""
@@ -438,11 +437,18 @@ class BytesAnswer:
             return False
         return tap[:_LOOKED_AT].lstrip()[:1] == b"{"
 
+    def _in_utf8(self, data: bytes) -> bytes:
+        if self.media_type == _BINARY:
+            return _with_text(data)
+        if not self._request.stream and data.lstrip()[:1] not in (b"{", b"["):
+            return data  # something else came than was asked for, such as a stream of binary frames
+        return in_utf8(data)
+
     def _taken(self, tap: bytearray, end: int) -> bytes:
         data = bytes(tap) if end == len(tap) else bytes(tap[:end])
         del tap[:end]
         if not data.isascii():
-            data = _with_text(data) if self._is_binary else in_utf8(data)
+            data = self._in_utf8(data)
         self._has_begun = self._has_begun or bool(data)
         if not self._is_numbered:
             return data

@@ -13,6 +13,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs
 
@@ -35,15 +36,8 @@ _BEARER = "authorization"
 _KEY_HEADERS = ("x-api-key", _BEARER, "x-goog-api-key", "api-key")
 _IN_QUERIES = "x-goog-api-key"
 """The header that stands for `?key=`, so that it is in no URL."""
-_BESIDE: Mapping[str, tuple[str, ...]] = {
-    "chatgpt-account-id": ("openai",),
-    "openai-organization": ("openai",),
-    "openai-project": ("openai",),
-    "x-goog-user-project": ("gemini", "vertex"),
-    "user-agent": (),
-    "x-app": (),
-}
-"""Headers that name the account behind a credential, with its providers; or the program that logged in, which every provider may know."""
+_ABOUT_PROGRAM = ("user-agent", "x-app")
+"""Headers that name the program that logged in, which every provider may know."""
 _OWNER_DIGITS = 24
 
 
@@ -129,7 +123,8 @@ class Credentials:
 
     def headers_for(self, target: Target) -> dict[str, str]:
         """Returns the headers beside the key that its provider may see."""
-        return {name: value for name, value in self.beside.items() if not _BESIDE[name] or target.provider in _BESIDE[name]}  # fmt: skip
+        names = (*_ABOUT_PROGRAM, *(target.host.account_headers if target.host else ()))
+        return {name: value for name, value in self.beside.items() if name in names}
 
 
 def credentials_of(
@@ -138,8 +133,14 @@ def credentials_of(
     """Returns the credentials of a request, from those of its keys that are not the gateway's; None if it has none. The owner's name is derived with the secret."""
     if not keys:
         return None
-    beside = {name: headers[name] for name in _BESIDE if name in headers}
+    beside = {name: headers[name] for name in _beside() if name in headers}
     return Credentials(tuple(keys), dialect, _owner(keys, secret), secret, beside)
+
+
+@cache
+def _beside() -> tuple[str, ...]:
+    """Every header that may belong to a credential."""
+    return (*_ABOUT_PROGRAM, *{name for host in all_hosts() for name in host.account_headers})
 
 
 def _owner(keys: Sequence[SentKey], secret: bytes) -> str:

@@ -74,7 +74,6 @@ _WORDS = ("application/x-www-form-urlencoded", "application/json")
 _BLANKS = b" \t\r\n\xef\xbb\xbf"
 _MOST_BLANKS = 4096
 _KEYS_IN_QUERIES = frozenset({"key", "access_token", "oauth_token", "api_key", "api-key"})
-_TAKE_TOKENS = ("gemini", "vertex")
 _USAGE_MEMBERS = ("usage", "usageMetadata", "usage_metadata", "billed_units")
 _INPUT_COUNTS = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "total_tokens", "totalTokenCount")  # fmt: skip
 _OUTPUT_COUNTS = ("output_tokens", "completion_tokens", "candidatesTokenCount", "responseTokenCount", "response_token_count")  # fmt: skip
@@ -463,11 +462,11 @@ def _picked(headers: Mapping[str, str], names: Collection[str]) -> dict[str, str
 
 
 def _query(query: str, candidate: Candidate) -> str:
-    """The query without keys; a token for Google stays where the caller's own credential is sent."""
+    """The query without keys; the upstream's own stays where the caller's credential is sent."""
     pairs = parse_qsl(query, keep_blank_values=True)
     dropped = _KEYS_IN_QUERIES
-    if candidate.takes_callers_key and candidate.target.provider in _TAKE_TOKENS:
-        dropped = dropped - {"access_token"}
+    if candidate.takes_callers_key and candidate.target.host is not None:
+        dropped = dropped - {*candidate.target.host.key_queries}
     others = [(name, value) for name, value in pairs if name.lower() not in dropped]
     rest = query if len(others) == len(pairs) else urlencode(others)
     return f"?{rest}" if rest else ""
