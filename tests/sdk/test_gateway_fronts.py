@@ -9,7 +9,8 @@ from threading import Thread
 import pytest
 
 from innervoice.canon.jsontext import dump_json
-from innervoice.gateway.endpoints import Missing, endpoint_of, given_key
+from innervoice.gateway.credentials import sent_keys
+from innervoice.gateway.endpoints import Missing, endpoint_of
 from innervoice.gateway.errors import NO_KEY, refused, unknown_model
 from innervoice.gateway.incoming import check_head, checked_body
 from innervoice.gateway.limits import Limits
@@ -48,7 +49,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST  # noqa: N815 - the name that http.server looks for
 
     def listed(self, front, query, headers, data):
-        if given_key(headers, query) == "none":
+        if [key.value for key in sent_keys(headers, query)] == ["none"]:
             raise Refused(NO_KEY)
         body = {}
         if self.command == "POST":
