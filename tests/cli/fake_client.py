@@ -54,8 +54,23 @@ def qwen():
     return f"{os.environ['OPENAI_BASE_URL']}/chat/completions", key, body
 
 
+def llm():
+    """As llm 0.36 with its plugins does: a plugin that knows the model comes before the file, and takes its key from the environment."""
+    model = os.environ["LLM_MODEL"]
+    if model.startswith(("anthropic/", "gemini/")):
+        sys.exit(f"the plugin of {model} asks the provider itself")
+    folder = Path(os.environ["LLM_USER_PATH"])
+    text = (folder / "extra-openai-models.yaml").read_text()
+    row = {name: json.loads(value) for name, value in re.findall(r'(\w+): (".*")', text)}
+    assert model == row["model_id"]
+    key = json.loads((folder / "keys.json").read_text())[row["api_key_name"]]
+    body = {"model": row["model_name"], "messages": MESSAGES}
+    return f"{row['api_base']}/chat/completions", {"authorization": f"Bearer {key}"}, body
+
+
 def ask():
-    url, headers, body = {"claude": claude, "codex": codex, "gemini": gemini, "qwen": qwen}[NAME]()
+    clients = {"claude": claude, "codex": codex, "gemini": gemini, "llm": llm, "qwen": qwen}
+    url, headers, body = clients[NAME]()
     headers = {"content-type": "application/json", **headers}
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from cli.test_serve import Serve
 from cli.test_talking import NO_KEYS
 from innervoice.canon.usage import Cost, Usage
+from innervoice.catalog.lookup import all_hosts
 from innervoice.cli import run_summary
 from innervoice.cli.run import ClientTarget, clients
 from innervoice.gateway.report import Report
@@ -24,7 +26,7 @@ from innervoice.sources.opening import open_source
 from innervoice.wire.dialects import dialect_named
 
 MODEL = "gemini/gemini-3.5-flash"
-FAKES = ("claude", "codex", "gemini", "qwen")
+FAKES = ("claude", "codex", "gemini", "llm", "qwen")
 ROWS = [client for client in clients().values() if not client.obstacle]
 
 
@@ -119,6 +121,47 @@ def test_the_users_own_keys_are_for_the_gateway_alone(machine):
 
     assert "ANTHROPIC_API_KEY" not in variables
     assert ("vi", "any") == (variables["EDITOR"], variables["ANTHROPIC_AUTH_TOKEN"])
+
+
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-5-5", MODEL, "openai/gpt-5.6"])
+def test_no_plugin_of_llm_answers_in_place_of_the_gateway(machine, model):
+    """A plugin has its models before ours, and would ask their provider with a key of the environment."""
+    keys = {"ANTHROPIC_API_KEY": "sk-own", "LLM_GEMINI_KEY": "own", "OPENROUTER_KEY": "own"}
+    done = machine.run("llm", "--emulated", "-m", model, EDITOR="vi", **keys)
+    told = json.loads(done.stdout or "{}")
+
+    assert 200 == told.get("status"), done.stderr
+    assert f"innervoice: 1 request: {model} (1)" in done.stderr
+    assert not keys.keys() & told["variables"].keys()
+    assert "vi" == told["variables"]["EDITOR"]
+
+
+def test_no_key_of_a_provider_reaches_llm(tmp_path):
+    """Nobody knows what its user has installed: every variable that may be a key stays with the gateway."""
+    names = {name for host in all_hosts() for name in host.keys}
+    names |= {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "GOOGLE_APPLICATION_CREDENTIALS"}  # fmt: skip
+    names |= {"LLM_GEMINI_KEY", "LLM_MISTRAL_KEY", "OPENROUTER_KEY", "REPLICATE_API_TOKEN"}
+    target = ClientTarget("http://127.0.0.1:1", "the-key", tmp_path, "a/b")
+    variables = clients()["llm"].environment(target, dict.fromkeys(sorted(names), "own"))
+
+    assert "own" not in variables.values()
+
+
+@pytest.mark.skipif(not shutil.which("llm"), reason="llm is not installed; pip install llm llm-anthropic llm-gemini")  # fmt: skip
+@pytest.mark.parametrize("model", ["anthropic/claude-opus-5-5", MODEL, "openai/gpt-5.6"])
+def test_the_real_llm_is_answered_by_the_gateway(machine, tmp_path, model):
+    """Also one that requires a key, and whatever plugins are installed."""
+    file = tmp_path / "gateway.toml"
+    file.write_text('[keys]\nalice = "env:ALICE"\n')
+    key = "a-key-of-sixteen-or-more"
+    done = machine.run(
+        "llm", "--emulated", "-m", model, "--config", str(file), "--", "What is 15 * 23?",
+        ALICE=key, INNERVOICE_CLIENT_KEY=key, ANTHROPIC_API_KEY="sk-own", LLM_GEMINI_KEY="own",
+        PATH=os.environ["PATH"], all_proxy="http://127.0.0.1:9",
+    )  # fmt: skip
+
+    assert (0, "15 * 23 = 345.\n") == (done.returncode, done.stdout), done.stderr
+    assert f"innervoice: 1 request: {model} (1)" in done.stderr
 
 
 def test_a_proxy_is_not_asked_for_this_machine(machine):

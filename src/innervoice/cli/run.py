@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from fnmatch import fnmatchcase
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -361,7 +362,11 @@ class Client:
 
     def environment(self, target: ClientTarget, environ: Mapping[str, str]) -> dict[str, str]:
         """The user's environment, pointed to the gateway."""
-        variables = {name: value for name, value in environ.items() if name not in self.unset}
+        variables = {
+            name: value
+            for name, value in environ.items()
+            if not any(fnmatchcase(name, pattern) for pattern in self.unset)
+        }
         # Requests to this machine must not go through a proxy.
         for name in ("NO_PROXY", "no_proxy"):
             variables[name] = ",".join(filter(None, (environ.get(name), _LOOPBACK)))
