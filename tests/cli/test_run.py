@@ -490,6 +490,18 @@ def test_opencode_gets_its_provider_enabled_at_the_last_level(tmp_path):
         assert 'innervoice/a/"b"' == config["model"] == config["small_model"]
 
 
+def test_pi_is_named_as_it_is_today_and_reads_its_key_as_it_is(tmp_path):
+    """It would run a key that begins with ! as a command, and fill in a key with $."""
+    key = "!touch $HOME/sixteen"
+    row = clients()["pi"]
+    target = ClientTarget("http://127.0.0.1:1", key, tmp_path, "a/b")
+    row.write_files(target)
+
+    assert "npm install -g @earendil-works/pi-coding-agent" == row.install
+    assert 'apiKey: "$INNERVOICE_CLIENT_KEY"' in (tmp_path / "innervoice.js").read_text()
+    assert key == row.environment(target, {})["INNERVOICE_CLIENT_KEY"]
+
+
 def test_every_client_can_be_configured_by_hand():
     page = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text("utf-8")
     table = page.partition("To configure a client yourself:")[2].partition("\n\nBase URLs")[0]

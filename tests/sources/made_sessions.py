@@ -327,20 +327,23 @@ def otlp_newer():
 
 
 def pi_session():
-    """A thought, a call, its result and an answer; a question that the user took back."""
+    """A thought, a call, its result and an answer; a question that the user took back; the system prompt, and what changed in it."""
 
     def message(name, parent, second, **members):
         return {"type": "message", "id": name, "parentId": parent, "timestamp": stamp(second), "message": members}  # fmt: skip
 
-    usage = {"input": 60, "output": 23, "cacheRead": 40, "cacheWrite": 0, "totalTokens": 163, "cost": {"total": 0.01}}  # fmt: skip
+    usage = {"input": 60, "output": 23, "cacheRead": 40, "cacheWrite": 0, "totalTokens": 163, "cost": {"total": 0.01}, "reasoning": 9}  # fmt: skip
     model = {"api": "anthropic-messages", "provider": "anthropic", "model": "claude-opus-5-5", "usage": usage}  # fmt: skip
     thought = {"type": "thinking", "thinking": "I read it.", "thinkingSignature": SEAL}
     call = {"type": "toolCall", "id": "toolu_1", "name": "bash", "arguments": {"command": "cat a.txt"}}  # fmt: skip
     return lines(
         {"type": "session", "version": 3, "id": "s1", "timestamp": stamp(0), "cwd": "/home/u/shop"},
         {"type": "model_change", "id": "m0", "parentId": None, "timestamp": stamp(0), "provider": "anthropic", "modelId": "claude-opus-5-5"},
-        message("m1", "m0", 1, role="user", content=[{"type": "text", "text": "Something else"}]),
-        message("m2", "m0", 2, role="user", content=[{"type": "text", "text": "Show me the file a.txt"}]),
+        message("p1", "m0", 1, role="system", content="", sections={"preamble": "You are at home in a terminal.", "cwd": "/home/u/shop"}, toolsAdded=[{"name": "bash", "parameters": {}}]),
+        message("m1", "p1", 1, role="user", content=[{"type": "text", "text": "Something else"}]),
+        message("p2", "p1", 2, role="system", content=[{"type": "text", "text": "Be brief."}], sections={"skills": "You can sail.", "cwd": None}),
+        message("p3", "p2", 2, role="system", content="", toolsRemoved=[{"name": "write"}]),
+        message("m2", "p3", 2, role="user", content=[{"type": "text", "text": "Show me the file a.txt"}]),
         message("m3", "m2", 4, role="assistant", content=[thought, call], stopReason="toolUse", **model),
         message("m4", "m3", 5, role="toolResult", toolCallId="toolu_1", toolName="bash", content=[{"type": "text", "text": "hello file"}], isError=False),
         message("m5", "m4", 7, role="assistant", content=[{"type": "text", "text": "It says hello."}], stopReason="stop", **model),

@@ -77,6 +77,19 @@ def test_a_question_that_was_taken_back_in_pi_is_abandoned():
     assert ["Something else"] == [turn.message.text for turn in turns if "abandoned" in turn.marks]
 
 
+def test_the_system_prompt_of_pi_is_no_question():
+    """It comes in sections, and later those that have changed; a line about tools alone is no turn."""
+    turns = opened("pi").conversation().turns
+    prompts = [turn.message.text for turn in turns if turn.message.role == "system"]
+
+    assert ["You are at home in a terminal.\n\n/home/u/shop", "Be brief.\n\nYou can sail."] == prompts  # fmt: skip
+    assert [] == [turn for turn in turns if not turn.message.parts]
+
+
+def test_pi_says_how_many_tokens_were_thought():
+    assert 9 == sent("pi")[1].answer.usage.reasoning_tokens
+
+
 def test_a_subagent_of_copilot_is_a_conversation_of_its_own():
     source = opened("copilot-cli")
     assert [("main", None), ("toolu_9", "main")] == [(entry.id, entry.parent) for entry in source.entries]  # fmt: skip

@@ -1,8 +1,9 @@
 """Sessions of pi (`~/.pi/agent/sessions/--FOLDER--/TIME_ID.jsonl`) -> a conversation.
 
 The first line is the session, with its folder. A line of type message has a message of the user, of the model (`thinking`, `text` and `toolCall`
-in order, with the API, the tokens and the cost) or of a tool. Lines form a tree by `id` and `parentId`: the conversation is the chain from the last
-line up. Written by pi 0.73.1 against the emulator, read 2026-11-17.
+in order, with the API, the tokens and the cost) or of a tool; since 0.86 also the system prompt in named sections, and later the sections that
+have changed. Lines form a tree by `id` and `parentId`: the conversation is the chain from the last line up. Written by pi 0.73.1 and 1.5.2 against
+the emulator, read 2026-11-17 and 2026-11-19.
 """
 
 from __future__ import annotations
@@ -136,17 +137,30 @@ def _turn(entry: dict[str, Any], marks: tuple[Mark, ...]) -> Turn | None:
             whole = "".join(part.text for part in content if isinstance(part, Text))
             result = ToolResult(as_text(message.get("toolCallId")) or "", whole if texts else content, error=message.get("isError") is True)  # fmt: skip
             return Turn(message=Message("tool", (result,)), at=at, marks=marks)
+        case "system":
+            prompt = _system(message)
+            return Turn(message=prompt, at=at, marks=marks) if prompt.parts else None
         case _:
             return Turn(message=_user(message), at=at, marks=marks)
 
 
+def _system(message: dict[str, Any]) -> Message:
+    """The system prompt, or what is new in it; without parts if only tools have changed, or sections are gone."""
+    content = tuple(_content(message))
+    texts = [part.text for part in content if isinstance(part, Text)]
+    texts += [text for text in as_dict(message.get("sections")).values() if isinstance(text, str)]
+    prompt = "\n\n".join(filter(None, texts))
+    others = tuple(part for part in content if not isinstance(part, Text))
+    return Message("system", (Text(prompt), *others) if prompt else others)
+
+
 def _user(message: dict[str, Any]) -> Message:
-    content = message.get("content")
-    parts = (Text(content),) if isinstance(content, str) else tuple(_content(message))
-    return Message("user", parts)
+    return Message("user", tuple(_content(message)))
 
 
 def _content(message: dict[str, Any]) -> Iterator[Text | Media | Opaque]:
+    if isinstance(message.get("content"), str):
+        yield Text(message["content"])
     for block in as_list(message.get("content")):
         match block:
             case {"type": "text", "text": str(text)}:
@@ -225,6 +239,7 @@ def _usage(counts: dict[str, Any]) -> Usage:
         input_tokens=sum(known) if fresh is not None else None,
         output_tokens=as_count(counts.get("output")),
         cached_input_tokens=read,
+        reasoning_tokens=as_count(counts.get("reasoning")),
         raw=counts or None,
     )
 
@@ -235,8 +250,8 @@ READER = Reader(
     recognizes=_recognizes,
     open=_open,
     cannot_know=(
-        "The system prompt and the tools of the requests.",
-        "How many tokens were reasoning.",
+        "The tools of the requests; in sessions of pi before 0.86 also the system prompt.",
+        "How many tokens were reasoning, in older sessions.",
         "How long the model took, except for the time between two lines.",
     ),
 )
