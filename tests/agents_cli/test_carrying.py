@@ -2,12 +2,16 @@
 
 import json
 import os
+import struct
 import subprocess
 import sys
+import zlib
+from base64 import b64encode
 
 import pytest
 from workplace import AGENTS, MODELS
 
+import innervoice as iv
 from innervoice.canon.parts import ToolCall
 from innervoice.sources.opening import open_source, paths_in
 from innervoice.sources.program_folders import session_folder
@@ -18,8 +22,8 @@ PAIRS = [
     ("claude", "codex", "keep"),
     ("codex", "claude", "keep"),
     ("claude", "gemini", "keep"),
-    # pi and opencode send the thoughts of another model as text, which the model never said.
-    ("codex", "pi", "none"),
+    # opencode sends the thoughts of another model as text, which the model never said; pi drops them.
+    ("codex", "pi", "keep"),
     ("claude", "opencode", "keep"),
 ]
 OTHERS = [
@@ -88,3 +92,35 @@ def test_another_agent_goes_on_with_the_task(at_work, first, second, thoughts):
     assert not [report.omitted for report in place.reports[4:] if report.omitted]
     # By the ids of its calls the gateway knows what it stored, and the model has its thoughts again.
     assert 4 * 3 + 12 <= place.thoughts_are_back(of_calls=True)
+
+
+def dot():
+    """A picture of one red pixel, which an agent that looks into it can read."""
+    chunks = {b"IHDR": struct.pack(">IIBBBBB", 1, 1, 8, 2, 0, 0, 0), b"IDAT": zlib.compress(b"\0\xff\0\0"), b"IEND": b""}  # fmt: skip
+    body = b"".join(struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data)) for name, data in chunks.items())  # fmt: skip
+    return b64encode(b"\x89PNG\r\n\x1a\n" + body).decode()
+
+
+@pytest.mark.parametrize("agent", ["pi", "opencode"])
+def test_a_picture_in_a_result_is_sent_to_the_model(at_work, agent):
+    """By an agent that reads the session which has it; where it cannot have one by its URL, the URL is in words."""
+    place = at_work(agent)
+    picture = iv.Media(mime="image/png", data=dot())
+    linked = iv.Media(mime="image/png", url="https://127.0.0.1:9/far.png")
+    history = [
+        iv.user("Look."),
+        iv.assistant([iv.ToolCall("call_1", "read", "{}")]),
+        iv.Message("tool", (iv.ToolResult("call_1", (iv.Text("Here."), picture)),)),
+        iv.assistant("Red."),
+        iv.user([iv.Text("And there?"), *([linked] if agent == "pi" else [])]),
+        iv.assistant("Too far."),
+    ]
+    source = place.files / "history.json"
+    source.write_bytes(iv.to_json(history))
+    row = carried(place, source, agent, "keep")
+    place.does("beta", MODEL, session=row["id"])
+    request = json.dumps(next(one for one in place.upstream.requests if "Task beta" in str(one)))
+
+    assert [200] * 4 == place.statuses()
+    assert picture.data in request
+    assert (linked.url in request) == (agent == "pi")

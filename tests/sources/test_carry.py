@@ -429,7 +429,7 @@ def test_claude_code_never_sends_thinking_without_a_signature():
         assert carried.counts["seals"] == carry(carried.content, "codex").counts["seals_left"]
 
 
-@pytest.mark.parametrize(("to", "code"), [("claude", "thinking_shown"), ("pi", "thinking_as_answer"), ("opencode", "thinking_as_answer")])  # fmt: skip
+@pytest.mark.parametrize(("to", "code"), [("claude", "thinking_shown"), ("pi", "thinking_shown"), ("opencode", "thinking_as_answer")])  # fmt: skip
 def test_sealed_thoughts_of_a_sibling_model_are_noted(to, code):
     """These agents send back the sealed reasoning of one model alone: the one that they go on with."""
     same = carry(claude_lines(), to)
@@ -438,6 +438,114 @@ def test_sealed_thoughts_of_a_sibling_model_are_noted(to, code):
     assert code not in {note.code for note in same.notes}
     assert code in {note.code for note in other.notes}
     assert CLAUDE_SEAL in other.content.decode()
+
+
+def thought_of(provider, model, dialect):
+    """A question, and an answer of this model with a thought that has no seal."""
+    origin = iv.Origin(provider=provider, model=model, dialect=dialect)
+    parts = (iv.Thinking("Hm.", origin=origin), iv.Text("Yes.", origin=origin))
+    return iv.to_json([iv.user("Is it?"), iv.Message("assistant", parts)])
+
+
+DEEPSEEK = ("deepseek", "deepseek-v4-pro", "openai-chat")
+CLAUDE = ("anthropic", "claude-opus-5-5", "anthropic")
+UNSEALED = [
+    ("pi", DEEPSEEK, "deepseek/deepseek-v4-pro", None),
+    ("pi", ("gemini", "gemini-3.5-flash", "gemini"), "gemini/gemini-3.5-flash", None),
+    ("pi", CLAUDE, "anthropic/claude-opus-5-5", "thinking_as_answer"),
+    ("pi", CLAUDE, "deepseek/deepseek-v4-pro", "thinking_shown"),
+    ("pi", DEEPSEEK, "deepseek/deepseek-v4-flash", "thinking_shown"),
+    ("pi", DEEPSEEK, "openai/gpt-5.6", "thinking_shown"),
+    ("opencode", DEEPSEEK, "deepseek/deepseek-v4-pro", None),
+    ("opencode", CLAUDE, "anthropic/claude-opus-5-5", "thinking_as_answer"),
+    ("opencode", CLAUDE, "deepseek/deepseek-v4-pro", "thinking_as_answer"),
+    ("opencode", DEEPSEEK, "openai/gpt-5.6", "thinking_as_answer"),
+]
+
+
+@pytest.mark.parametrize(("to", "author", "model", "code"), UNSEALED)
+def test_what_becomes_of_a_thought_without_a_seal_is_noted(to, author, model, code):
+    """pi drops reasoning of other models, opencode sends it as text; that of their own model they send as it is where the API has a place for it."""
+    carried = carry(thought_of(*author), to, model=model)
+
+    assert [code] * (code is not None) == [note.code for note in carried.notes]
+    assert ["Hm."] == facts_of(carried_turns(carried))["thoughts"]
+
+
+IMAGE = b64encode(b"a picture").decode()
+PICTURE = iv.Media(mime="image/png", data=IMAGE)
+LINKED = iv.Media(mime="image/png", url="https://example.com/a.png")
+
+
+def with_files(*files):
+    """Files in a question, and in the result of a call."""
+    return iv.to_json([
+        iv.user([iv.Text("Look."), *files]),
+        iv.assistant([iv.ToolCall("call_1", "shot", "{}")]),
+        iv.Message("tool", (iv.ToolResult("call_1", (iv.Text("Here."), *files)),)),
+        iv.assistant("Seen."),
+    ])  # fmt: skip
+
+
+def files_of(turns):
+    """The files of questions and of results."""
+    for turn in turns:
+        for part in turn.message.parts:
+            inner = part.content if isinstance(part, iv.ToolResult) else [part]
+            yield from (one for one in inner if isinstance(one, iv.Media))
+
+
+@pytest.mark.parametrize("to", [name for name, writer in WRITERS.items() if writer.files_in_results])  # fmt: skip
+def test_a_picture_goes_along_in_questions_and_results(to):
+    carried = carry(with_files(PICTURE), to)
+
+    assert () == carried.notes
+    assert [IMAGE, IMAGE] == [file.data for file in files_of(carried_turns(carried))]
+
+
+def test_opencode_knows_each_attachment_of_a_result():
+    """`opencode import` ends in the middle of a session if one has no id, or not that of its session and message."""
+    carried = carry(with_files(PICTURE, PICTURE), "opencode")
+    session = json.loads(carried.content)
+    parts = [(message["info"], part) for message in session["messages"] for part in message["parts"]]  # fmt: skip
+    files = [(info, file) for info, part in parts if part["type"] == "tool" for file in part["state"]["attachments"]]  # fmt: skip
+    ids = [part["id"] for _, part in parts] + [file["id"] for _, file in files]
+
+    assert 2 == len(files)
+    for info, file in files:
+        assert (carried.id, info["id"]) == (file["sessionID"], file["messageID"])
+        assert file["id"].startswith("prt_")
+    assert len(ids) == len(set(ids))
+
+
+def test_pi_has_pictures_alone_and_none_by_its_address():
+    """It would send an empty one; the model can still see where it is."""
+    carried = carry(with_files(LINKED), "pi", model="anthropic/claude-opus-5-5")
+    facts = facts_of(carried_turns(carried))
+
+    assert [("file_as_url", 2)] == [(note.code, note.count) for note in carried.notes]
+    assert ["Look.", LINKED.url] == facts["questions"]
+    assert [("call_1", f"Here.\n{LINKED.url}", False)] == facts["results"]
+    assert [] == list(files_of(carried_turns(carried)))
+
+    for other in (
+        iv.Media(mime="application/pdf", data=IMAGE),
+        iv.Media(mime="image/png"),
+        iv.Media(url="data:,x"),
+    ):
+        carried = carry(with_files(other), "pi", model="anthropic/claude-opus-5-5")
+        assert [("part_without_place", 2)] == [(note.code, note.count) for note in carried.notes]
+        assert b"image" not in carried.content
+
+
+@pytest.mark.parametrize("to", ["pi", "opencode"])
+def test_a_picture_that_a_model_made_stays_with_a_note(to):
+    """Answers have no place for one there."""
+    history = [iv.user("Draw."), iv.assistant([iv.Text("There."), PICTURE])]
+    carried = carry(iv.to_json(history), to, model="gemini/gemini-3.5-flash")
+
+    assert ["part_without_place"] == [note.code for note in carried.notes]
+    assert IMAGE not in carried.content.decode()
 
 
 def test_a_compaction_that_cannot_be_read_gives_way_to_its_turns():

@@ -156,8 +156,9 @@ SENTENCES: dict[str, str] = {
     # sessions that are carried to another program
     "seal_left": "A seal that only its own provider can read stays in the source session; it is not in the new file.",
     "thinking_shown": "The new program shows this reasoning to its user, and does not send it to its model.",
-    "thinking_as_answer": "The new program sends this reasoning to its model as if it were part of the answer, as it does with that of other models in its own sessions.",
+    "thinking_as_answer": "The new program sends this reasoning to its model as if it were part of the answer, as it does with such reasoning in its own sessions.",
     "thinking_left": "Reasoning stays in the source session, as requested, or because nothing of it can be read.",
+    "file_as_url": "The new program, or its model, cannot have this file by its URL; the URL goes along as text.",
     "turn_left": "A turn that the next request of its own program would not contain, or that this program wrote, stays in the source session.",
     "compaction_left": "A compaction that only its own provider can read stays in the source session; the turns that it stands for go in its place.",
     "result_left": "A tool result without its call stays in the source session.",

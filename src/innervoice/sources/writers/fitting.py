@@ -79,7 +79,7 @@ class Fitting:
         carried: list[CarriedTurn] = []
         for turn in self._chosen(conversation):
             author = author_of_turn(turn, as_named=self._is_same)
-            message = self._fitted(_as_user(turn))
+            message = self._fitted(_as_user(turn), author)
             if not message.parts:
                 continue
             at = turn.at or (carried[-1].at if carried else at)
@@ -129,10 +129,11 @@ class Fitting:
 
     # ---- parts ---------------------------------------------------------------------------------------
 
-    def _fitted(self, message: Message) -> Message:
+    def _fitted(self, message: Message, author: Author) -> Message:
         parts: list[Part] = []
         for part in message.parts:
-            fitted = self._of_model(part) if message.role == "assistant" else self._of_others(part)
+            is_answer = message.role == "assistant"
+            fitted = self._of_model(part, author) if is_answer else self._of_others(part)
             if fitted is not None:
                 parts.append(fitted)
         return message.replace(
@@ -156,10 +157,10 @@ class Fitting:
         is_needed = seals != UNSEALED or origin.item is not None
         return self._is_same or (is_known and is_needed)
 
-    def _of_model(self, part: Part) -> Part | None:
+    def _of_model(self, part: Part, author: Author) -> Part | None:
         keeps = self._keeps(part)
         if isinstance(part, Thinking):
-            return self._thought(part, keeps=keeps)
+            return self._thought(part, author, keeps=keeps)
         if not keeps:
             self._leave_seal(part)
         match part:
@@ -168,7 +169,7 @@ class Fitting:
                 return None
             case ToolCall() if is_free_form(part) and not keeps:
                 return as_function_call(part)
-            case Media() if not self._dialect.files_in_turns:
+            case Media() if not (self._dialect.files_in_turns and self._writer.files_in_answers):
                 return self._without_place(part)
             case Opaque() if not keeps:
                 return self._opaque(part)
@@ -180,7 +181,7 @@ class Fitting:
             self._left += 1
             self._notebook.add("seal_left", _maker(part))
 
-    def _thought(self, part: Thinking, *, keeps: bool) -> Part | None:
+    def _thought(self, part: Thinking, author: Author, *, keeps: bool) -> Part | None:
         """Sealed reasoning that the target can read as it is; any other in the form that was asked for."""
         if keeps and part.complete and self._is_whole(part) and self._thoughts != "none":
             self._item = part.origin.item if part.origin else None
@@ -196,8 +197,10 @@ class Fitting:
         if self._thoughts == "text":
             self._notebook.add("thinking_as_text")
             return labelled_text(part)
-        if self._target.dialect not in self._writer.sends:
-            self._notebook.add(self._writer.unsent, self._writer.program)
+        is_own = (author.provider, author.model) == (self._target.provider, self._target.model)
+        notes = self._writer.own_unsealed if is_own else {}
+        if code := notes.get(self._target.dialect, self._writer.unsent):
+            self._notebook.add(code, self._writer.program)
         return part.replace(origin=None, complete=True)
 
     def _is_whole(self, part: Thinking) -> bool:
@@ -244,9 +247,16 @@ class Fitting:
         return part.replace(content=tuple(content), origin=None)
 
     def _file(self, part: Media) -> Part | None:
-        ways = self._dialect.files.ACCEPTS.get(kind_of(part), ())
-        if way_of(part) in ways:
+        kind, way = kind_of(part), way_of(part)
+        accepted = [self._dialect.files.ACCEPTS]
+        if self._writer.files is not None:
+            accepted.append(self._writer.files)
+        there = part.data if way == "data" else part.url
+        if there and all(way in accepts.get(kind, ()) for accepts in accepted):
             return part.replace(origin=None)
+        if there and way == "url" and there.startswith(("https://", "http://")):
+            self._notebook.add("file_as_url", part.mime or "a file")
+            return Text(there)
         return self._without_place(part)
 
     def _opaque(self, part: Opaque) -> Part | None:

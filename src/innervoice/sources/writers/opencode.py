@@ -1,15 +1,16 @@
 """A conversation -> what `opencode import FILE` reads; opencode writes its database itself.
 
-A message of the model is one step, with its calls and their results in one part each. Ids grow with time: opencode sorts by them.
-Written by hand, imported and resumed by 1.18.33 (2026-11-16).
+A message of the model is one step, with its calls and their results in one part each, and the files of a result in that part. Ids grow with time:
+opencode sorts by them. Written by hand, imported and resumed by 1.18.33 (2026-11-19).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 from innervoice.canon.jsontext import dump_json
@@ -31,6 +32,7 @@ from innervoice.wire.write import input_of
 
 __all__ = ["WRITER"]
 
+_Owned: TypeAlias = Callable[[dict[str, Any]], dict[str, Any]]
 _AGENT = "build"
 _VERSION = "1.18.33"
 _NO_TOKENS = {"input": 0, "output": 0, "reasoning": 0, "cache": {"read": 0, "write": 0}}
@@ -67,17 +69,17 @@ def _write(session: NewSession) -> bytes:
     parent = ""
     for answered in with_results(session.turns):
         name = ids.next("msg")
+        own = partial(_owned, ids, {"sessionID": session.id, "messageID": name})
         if answered.turn.message.role == "assistant":
             info = _answer_info(answered, session, parent)
-            parts = _answer_parts(answered)
+            parts = _answer_parts(answered, own)
         else:
             parent = name
             info = _question_info(answered, session)
             parts = [_question_part(part) for part in answered.turn.message.parts]
-        owner = {"sessionID": session.id, "messageID": name}
         messages.append({
             "info": {"id": name, "sessionID": session.id, **info},
-            "parts": [{"id": ids.next("prt"), **owner, **part} for part in parts],
+            "parts": [own(part) for part in parts],
         })  # fmt: skip
     created = int(session.turns[0].at * 1000)
     about = {
@@ -90,6 +92,11 @@ def _write(session: NewSession) -> bytes:
         "time": {"created": created, "updated": int(session.at * 1000)},
     }
     return dump_json({"info": about, "messages": messages}) + b"\n"
+
+
+def _owned(ids: _Ids, owner: dict[str, str], part: dict[str, Any]) -> dict[str, Any]:
+    """A part of a message, or a file of a result: each has an id, and names its message."""
+    return {"id": ids.next("prt"), **owner, **part}
 
 
 def _model(session: NewSession) -> dict[str, str]:
@@ -138,7 +145,7 @@ def _finish(answered: TurnResults) -> str:
     return "tool-calls" if called else "stop"
 
 
-def _answer_parts(answered: TurnResults) -> list[dict[str, Any]]:
+def _answer_parts(answered: TurnResults, own: _Owned) -> list[dict[str, Any]]:
     at = int(answered.turn.at * 1000)
     parts: list[dict[str, Any]] = [{"type": "step-start"}]
     of_items: dict[str | None, dict[str, Any]] = {None: {}}
@@ -153,7 +160,7 @@ def _answer_parts(answered: TurnResults) -> list[dict[str, Any]]:
             case Text() if part.text:
                 parts.append({"type": "text", "text": part.text, **seals})
             case ToolCall():
-                state = _state(part, answered.results, at)
+                state = _state(part, answered.results, at, own)
                 parts.append({"type": "tool", "callID": part.id, "tool": part.name, "state": state, **seals})  # fmt: skip
             case _:
                 pass
@@ -161,13 +168,15 @@ def _answer_parts(answered: TurnResults) -> list[dict[str, Any]]:
     return [*parts, finish]
 
 
-def _state(call: ToolCall, results: Mapping[str, ToolResult], at: int) -> dict[str, Any]:
+def _state(
+    call: ToolCall, results: Mapping[str, ToolResult], at: int, own: _Owned
+) -> dict[str, Any]:
     result = results[call.id]
     words, files = result_words(result)
     state: dict[str, Any] = {"input": input_of(call), "time": {"start": at, "end": at}}
     if result.error:
         return {"status": "error", "error": words, **state}
-    more = {"attachments": [_file(file) for file in files]} if files else {}
+    more = {"attachments": [own(_file(file)) for file in files]} if files else {}
     return {"status": "completed", "output": words, "title": call.name, "metadata": {}, **state, **more}  # fmt: skip
 
 
@@ -199,6 +208,7 @@ WRITER = SessionWriter(
     model_option="--model",
     model_name=lambda target: f"{provider_name(target.provider)}/{target.model}",
     imports=("import",),
-    sends=(CHAT.name,),
     unsent="thinking_as_answer",
+    own_unsealed={CHAT.name: None},
+    files_in_answers=False,
 )

@@ -1,7 +1,7 @@
 """A conversation -> a session file of pi, which `pi --session ID` finds in the folder of the project.
 
-A turn of the model names its API, provider and model. pi sends its own model's thinking back with its seal, and that of other models as text.
-Written by hand and resumed by 0.73.1 (2026-11-16).
+A turn of the model names its API, provider and model. pi sends its own model's thinking back, with its seal, and only shows that of other models;
+its own without a seal is text for Claude. Written by hand and resumed by 1.5.2 (2026-11-19).
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from innervoice.sources.writers.writer import (
     provider_name,
     result_words,
 )
+from innervoice.wire.anthropic import DIALECT as MESSAGES
 from innervoice.wire.chat import DIALECT as CHAT
+from innervoice.wire.gemini import DIALECT as GEMINI
 from innervoice.wire.write import block_of, call_names, input_of
 
 __all__ = ["WRITER"]
@@ -159,6 +161,7 @@ WRITER = SessionWriter(
     resumed=lambda session: ("--session", session.id),
     model_option="--model",
     model_name=lambda target: f"{provider_name(target.provider)}/{target.model}",
-    sends=(CHAT.name,),
-    unsent="thinking_as_answer",
+    own_unsealed={CHAT.name: None, GEMINI.name: None, MESSAGES.name: "thinking_as_answer"},
+    files_in_answers=False,
+    files={"image": ("data",)},
 )

@@ -12,6 +12,7 @@ from innervoice.canon.messages import Message
 from innervoice.canon.parts import Media, Part, Text, ToolCall, ToolResult
 from innervoice.canon.target import Target
 from innervoice.sources.native_turns import Author
+from innervoice.wire.media import Accepts
 
 __all__ = [
     "CarriedTurn",
@@ -76,16 +77,20 @@ class SessionWriter(NamedTuple):
     """The model as that option has it."""
     imports: tuple[str, ...] = ()
     """The arguments, before the file, with which the program imports it; empty if it finds the file by itself."""
-    sends: tuple[str, ...] = ()
-    """The dialects in which its model gets reasoning without a seal back as reasoning."""
     unsent: str = "thinking_shown"
-    """The note about reasoning that its model does not get so."""
+    """The note about reasoning that does not go on as reasoning: that of other models, and that without a seal."""
+    own_unsealed: Mapping[str, str | None] = {}
+    """Dialects -> another note about reasoning without a seal of the model that it goes on with; None: that model gets it back as reasoning."""
     mixes_models: bool = False
     """Whether it sends sealed reasoning of other models than the one that it goes on with."""
     flags_errors: bool = True
     """Whether it marks the result of a tool that failed."""
     files_in_results: bool = True
     """Whether its results can have files."""
+    files_in_answers: bool = True
+    """Whether its answers can have files."""
+    files: Accepts | None = None
+    """The kinds of files that it takes, and how; None: all that the model takes."""
     runs_elsewhere: bool = True
     """Whether it finds its sessions when `innervoice run` starts it."""
 
