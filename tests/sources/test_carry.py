@@ -518,6 +518,17 @@ def test_opencode_knows_each_attachment_of_a_result():
     assert len(ids) == len(set(ids))
 
 
+def test_a_picture_in_a_failed_result_stays_with_a_note():
+    """opencode has no place for one there."""
+    picture_of_failure = iv.ToolResult("call_1", (iv.Text("No."), PICTURE), error=True)
+    history = [iv.user("Look."), iv.assistant([iv.ToolCall("call_1", "shot", "{}")]), iv.Message("tool", (picture_of_failure,))]  # fmt: skip
+    carried = carry(iv.to_json(history), "opencode")
+
+    assert ["part_without_place"] == [note.code for note in carried.notes]
+    assert [("call_1", "No.", True)] == facts_of(carried_turns(carried))["results"]
+    assert () == carry(iv.to_json(history), "pi").notes
+
+
 def test_pi_has_pictures_alone_and_none_by_its_address():
     """It would send an empty one; the model can still see where it is."""
     carried = carry(with_files(LINKED), "pi", model="anthropic/claude-opus-5-5")

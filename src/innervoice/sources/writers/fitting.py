@@ -235,9 +235,11 @@ class Fitting:
             self._notebook.add("error_flag_dropped")
         if isinstance(part.content, str):
             return part.replace(origin=None)
+        writer = self._writer
+        takes_files = writer.files_in_results and (writer.files_in_failures or not part.error)
         content: list[Any] = []
         for inner in part.content:
-            if isinstance(inner, Media) and not self._writer.files_in_results:
+            if isinstance(inner, Media) and not takes_files:
                 self._without_place(inner)
             elif (fitted := self._of_others(inner)) is not None:
                 content.append(fitted)

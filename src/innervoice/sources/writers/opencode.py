@@ -210,5 +210,6 @@ WRITER = SessionWriter(
     imports=("import",),
     unsent="thinking_as_answer",
     own_unsealed={CHAT.name: None},
+    files_in_failures=False,
     files_in_answers=False,
 )

@@ -87,6 +87,8 @@ class SessionWriter(NamedTuple):
     """Whether it marks the result of a tool that failed."""
     files_in_results: bool = True
     """Whether its results can have files."""
+    files_in_failures: bool = True
+    """Whether the results of tools that failed can."""
     files_in_answers: bool = True
     """Whether its answers can have files."""
     files: Accepts | None = None
