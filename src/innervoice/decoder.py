@@ -382,13 +382,15 @@ class StreamDecoder:
             finish_reason=reader.finish_reason,
             wire_finish_reason=reader.wire_finish_reason,
             usage=reader.usage,
-            reasoning=self._report,
+            reasoning_report=self._report,
             notes=(*notes, _FIELD_THINKING) if apart else notes,
             error=self._failure or reader.error,
             alternatives=self._alternatives(reader) if reader.others else (),
             origin=origin,
         )
-        if response.reasoning and _asked_module().is_ignored(response.reasoning, response):
+        if response.reasoning_report and _asked_module().is_ignored(
+            response.reasoning_report, response
+        ):
             response = response.replace(notes=(*response.notes, Note("setting_ignored")))
         if candidates := call_notes(parts):
             response = response.replace(notes=(*response.notes, *candidates))

@@ -91,3 +91,11 @@ def test_message_is_what_goes_into_a_history():
     assert iv.Message("assistant", response.parts, response.origin) == response.message
     assert (CALL,) == response.tool_calls == response.message.tool_calls
     assert "t" == response.message.thinking
+
+
+def test_reasoning_is_the_readable_reasoning():
+    """Providers call it so; the report of settings has a name of its own."""
+    response = iv.Response(parts=(iv.Thinking("Hm."), iv.Text("Yes.")))
+
+    assert ("Hm.", "Hm.") == (response.thinking, response.reasoning)
+    assert iv.Response(parts=(iv.Text("Yes."),)).reasoning is None

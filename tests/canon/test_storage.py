@@ -1,3 +1,5 @@
+import json
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -65,7 +67,7 @@ responses = st.builds(
     | st.builds(
         iv.Failure, type=st.none() | texts, code=st.none() | st.integers() | texts, raw=json_values
     ),
-    reasoning=st.none()
+    reasoning_report=st.none()
     | st.builds(iv.ReasoningReport, requested=st.none() | st.just(iv.Reasoning("high", 5, "full"))),
 )
 
@@ -163,3 +165,12 @@ def test_a_number_beyond_json_stays_wherever_other_programs_json_is(place, membe
     turn = iv.Message("assistant", (iv.Text("a", origin=in_part),), in_message)
 
     assert turn == iv.from_json(iv.to_json(turn))
+
+
+def test_a_report_of_settings_keeps_its_name_in_stored_answers():
+    """Answers that 0.2.1 stored are read, and it reads what is stored now."""
+    stored = b'{"type":"response","ended":true,"reasoning":{"requested":{"effort":"high"},"effective":{"effort":"low"}}}'
+    response = iv.from_json(stored)
+
+    assert "low" == response.reasoning_report.effective.effort
+    assert json.loads(stored) == json.loads(iv.to_json(response))

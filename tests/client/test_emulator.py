@@ -57,8 +57,8 @@ def test_every_dialect(verb, model, kind, settings):
     assert response.status == "answered"
     assert response.provider == model.partition("/")[0]
     assert response.usage.output_tokens
-    assert response.reasoning.requested == SHOWN
-    assert response.reasoning.effective is not None
+    assert response.reasoning_report.requested == SHOWN
+    assert response.reasoning_report.effective is not None
     if verb == "stream":
         assert outcome.events[-1] == iv.Finish(response)
         assert iv.fold(outcome.events[:-1]).text == response.text

@@ -51,8 +51,8 @@ def test_the_first_program_shows_what_the_model_thought(model, stream):
         answer = client.ask(model, QUESTION)
     assert "345" in answer.thinking
     assert HIDDEN[model](upstream.bodies[0])
-    assert answer.reasoning.requested is None, "nobody asked for anything"
-    assert "summary" == answer.reasoning.effective.show
+    assert answer.reasoning_report.requested is None, "nobody asked for anything"
+    assert "summary" == answer.reasoning_report.effective.show
 
 
 @pytest.mark.parametrize("model", HIDDEN)

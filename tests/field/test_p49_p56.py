@@ -232,8 +232,8 @@ def test_p53_a_budget_leaves_room_for_the_answer(model, asked, limit):
 
     if sent and budget:
         assert 0.049 * sent <= sent - budget
-    effective = wire.reasoning.effective
-    assert (request.reasoning, budget) == (wire.reasoning.requested, effective.budget)
+    effective = wire.reasoning_report.effective
+    assert (request.reasoning, budget) == (wire.reasoning_report.requested, effective.budget)
     kept = asked in (effective.effort, effective.budget) and limit in (None, sent)
     assert kept or noted(wire) - {"max_tokens_filled"}
     assert emulated_client().ask(model, QUESTION, **fields).status in ("answered", "truncated", "budget_exhausted")  # fmt: skip
@@ -279,12 +279,12 @@ def test_p55_words_for_an_effort(model, asked, nearest):
 
     Elsewhere: an unsupported effort is dropped silently, or refused by the provider
     (https://github.com/theopenco/llmgateway/pull/3028, https://github.com/vercel-labs/fx/issues/276).
-    Here: the modes strict, clamp (with a note, and in wire.reasoning) and passthrough.
+    Here: the modes strict, clamp (with a note, and in wire.reasoning_report) and passthrough.
     Seen failing: Compiler.bend writing no note; bend raising in no mode; passthrough clamping.
     """
     request = iv.Request(model, [iv.user(QUESTION)], reasoning=asked)
     wire = iv.encode(request)
-    assert nearest == wire.reasoning.effective.effort
+    assert nearest == wire.reasoning_report.effective.effort
     assert "effort_clamped" in noted(wire)
     assert nearest in json.dumps(wire.body).lower()
 

@@ -49,7 +49,7 @@ def test_p57_a_forced_tool_beside_reasoning(model, policy, choice):
 
     assert ["get_weather"] == [call.name for call in response.tool_calls]
     assert ({policy} if policy else set()) == noted(response) & {"reasoning_off_for_tools", "tool_choice_relaxed"}  # fmt: skip
-    assert ("none" if policy == "reasoning_off_for_tools" else "high") == response.reasoning.effective.effort  # fmt: skip
+    assert ("none" if policy == "reasoning_off_for_tools" else "high") == response.reasoning_report.effective.effort  # fmt: skip
     if policy:
         with pytest.raises(iv.RuleError) as refused:
             iv.encode(request.replace(mode="strict"))
@@ -70,7 +70,7 @@ def test_p57_a_schema_is_no_reason_to_stop_reasoning():
         request = iv.Request(model, [iv.user(QUESTION)], reasoning="high", response_format=wanted)
         wire = iv.encode(request)
         assert json.dumps(schema) in json.dumps(wire.body), model
-        assert "high" == wire.reasoning.effective.effort
+        assert "high" == wire.reasoning_report.effective.effort
         assert "tool_choice" not in wire.body
 
 
@@ -120,11 +120,14 @@ def test_p59_tools_and_an_effort_need_another_endpoint():
     asked = {"tools": [TOOL], "reasoning": "high"}
     for model in ("openai/gpt-5.4", "openai/gpt-5.6"):
         response = emulated_client().ask(model, WEATHER, **asked)
-        assert ("tool_calls", "high") == (response.status, response.reasoning.effective.effort)
+        assert ("tool_calls", "high") == (
+            response.status,
+            response.reasoning_report.effective.effort,
+        )
         assert iv.encode(iv.Request(model, [iv.user(WEATHER)], **asked)).url.endswith("/responses")
 
         chat = emulated_client().ask(model, WEATHER, dialect="openai-chat", **asked)
-        assert ("tool_calls", "none") == (chat.status, chat.reasoning.effective.effort)
+        assert ("tool_calls", "none") == (chat.status, chat.reasoning_report.effective.effort)
         assert "reasoning_off_for_tools" in noted(chat)
         request = iv.Request(model, [iv.user(WEATHER)], dialect="openai-chat", **asked)
         with pytest.raises(iv.RuleError, match="reasoning_off_for_tools"):

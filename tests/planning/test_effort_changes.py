@@ -58,7 +58,7 @@ def test_elsewhere_the_last_effort_is_in_force(form, model):
     sent = sent_to(model, form)
     assert "effort_from_history" in {note.code for note in sent.notes}
     low = iv.encode(iv.Request(model.replace("interactions/", "gemini/"), (iv.user(ASKED),), reasoning="low", max_tokens=FORMS[form].get("max_tokens") if form else 8000))  # fmt: skip
-    expected, effective = low.reasoning.effective, sent.reasoning.effective
+    expected, effective = low.reasoning_report.effective, sent.reasoning_report.effective
     assert (expected.effort, expected.budget) == (effective.effort, effective.budget)
     assert "configuration_update" not in str(sent.body)
     assert not any("output_config" in one for one in sent.body.get("messages", ()))

@@ -38,7 +38,7 @@ def test_a_budget_is_the_servers_own_member(model):
         assert value == sent.body[name]
     assert "reasoning_effort" not in sent.body
     assert "budget_as_effort" not in {note.code for note in sent.notes}
-    assert 2000 == sent.reasoning.effective.budget
+    assert 2000 == sent.reasoning_report.effective.budget
 
 
 @pytest.mark.parametrize("member", [*BUDGETS.values(), {"thinking_budget_tokens": 2000}], ids=str)

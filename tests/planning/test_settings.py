@@ -151,8 +151,8 @@ def test_words_that_do_not_exist_everywhere():
     made = wire("openai/gpt-5.6", reasoning="minimal")
     assert ("low", iv.Reasoning("minimal"), "low") == (
         made.body["reasoning"]["effort"],
-        made.reasoning.requested,
-        made.reasoning.effective.effort,
+        made.reasoning_report.requested,
+        made.reasoning_report.effective.effort,
     )
     assert (
         "minimal"
@@ -271,4 +271,4 @@ def test_setting_ignored():
         ignored(reasoned, show),
         ignored(plain, show),
     ]
-    assert off.reasoning == iv.decode(plain, request=off).reasoning.requested
+    assert off.reasoning == iv.decode(plain, request=off).reasoning_report.requested

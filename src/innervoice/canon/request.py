@@ -238,7 +238,7 @@ class Wire(Value, frozen=True, kw_only=True):
     """The wire format of the body."""
     notes: tuple[Note, ...] = ()
     """What was changed or left out."""
-    reasoning: ReasoningReport | None = None
+    reasoning_report: ReasoningReport | None = None
     """The reasoning setting that was requested and the one that is sent."""
     prefix: str | None = None
     """The digest of everything that is sent; the reasoning of the answer may be bound to it."""

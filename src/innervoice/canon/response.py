@@ -56,7 +56,15 @@ class Failure(Value, frozen=True, kw_only=True):
 
 # What a client measures of an answer is in its `__dict__`: it belongs to one call, not to the value, so it is neither compared nor stored.
 class Response(
-    Value, frozen=True, kw_only=True, tag="response", tag_field="type", dict=True, gc=True
+    Value,
+    frozen=True,
+    kw_only=True,
+    tag="response",
+    tag_field="type",
+    dict=True,
+    gc=True,
+    # Its name in stored answers, which stays.
+    rename={"reasoning_report": "reasoning"},
 ):
     """An answer, complete or as far as it was received."""
 
@@ -78,8 +86,8 @@ class Response(
     """The same in the provider's own word."""
     usage: Usage = Usage()
     """The token counts."""
-    reasoning: ReasoningReport | None = None
-    """The reasoning setting that was requested and the one that was sent."""
+    reasoning_report: ReasoningReport | None = None
+    """The reasoning setting that was requested and the one that was sent; None without `request=`."""
     notes: tuple[Note, ...] = ()
     """What was guessed, changed or left out."""
     error: Failure | None = None
@@ -98,6 +106,11 @@ class Response(
     def thinking(self) -> str | None:
         """The readable reasoning; None if there is none."""
         return thinking_of(self.parts)
+
+    @property
+    def reasoning(self) -> str | None:
+        """The same as `thinking`, by the other name that the field has for it."""
+        return self.thinking
 
     @property
     def has_thinking(self) -> bool:

@@ -24,7 +24,7 @@ def asked_by(request: Any) -> Asked:
     """Reads it from a request, or from the Wire that encode returned."""
     match request:
         case Wire():
-            return Asked(request.reasoning, request.prefix, request.scope)
+            return Asked(request.reasoning_report, request.prefix, request.scope)
         case Request():
             from innervoice.planning.plan import planned  # noqa: PLC0415 - only who names the request needs it
 

@@ -134,7 +134,7 @@ class _Encoding:
             body=body,
             dialect=dialect.name,
             notes=fitted.notebook.notes(),
-            reasoning=fitted.report,
+            reasoning_report=fitted.report,
             prefix=plan.prefix,
             scope=self._request.scope,
         )

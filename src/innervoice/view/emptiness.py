@@ -218,7 +218,7 @@ def _is_off(setting: Reasoning | None, default: str) -> bool:
 
 def _setting_of(conversation: Conversation, turn: Turn) -> _Asked:
     """The setting of the answer itself, or of the conversation's last request."""
-    report = turn.answer.reasoning if turn.answer else None
+    report = turn.answer.reasoning_report if turn.answer else None
     if report is not None:
         return _Asked(report.effective or report.requested, is_known=True)
     request = conversation.request
