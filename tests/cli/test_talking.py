@@ -1,18 +1,25 @@
 """`innervoice ask`, `chat` and `demo`: what a person sees, without a key."""
 
+import contextlib
 import json
+import os
+import pty
+import subprocess
+import sys
 
 import pytest
 
 import innervoice as iv
 from cli.runs import run
 from innervoice.catalog.lookup import all_hosts
+from innervoice.installing import install_command
 
 NO_KEYS = {name: "" for host in all_hosts() for name in host.keys} | {"AWS_ACCESS_KEY_ID": ""}
 
 
-def ask(*arguments, stdin=b""):
-    return run("ask", *arguments, stdin=stdin, **NO_KEYS)
+def ask(*arguments, stdin=b"", emulated=True):
+    options = ["--emulated"] if emulated else []
+    return run("ask", *options, *arguments, stdin=stdin, **NO_KEYS)
 
 
 class TestAsk:
@@ -20,7 +27,7 @@ class TestAsk:
         done = ask("What is 15 * 23?")
         assert (0, b"15 * 23 = 345.\n") == (done.returncode, done.stdout)
         told, *thought = done.stderr.decode().splitlines()
-        assert told.startswith("No API key for anthropic: the emulator answers")
+        assert "The emulator answers for anthropic." == told
         assert "Computed: 15 * 23 = 345." in thought
 
     def test_how_much_is_shown(self):
@@ -68,6 +75,54 @@ class TestAsk:
         assert "Traceback" not in done.stderr.decode()
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("ask", "-"),
+        ("ask", "2 + 2?"),
+        ("ask", "-m", "openai/gpt-5.6", "2 + 2?"),
+        ("chat",),
+        ("chat", "-m", "openai/gpt-5.6"),
+    ],
+)
+def test_a_pipe_gets_no_invented_answer(arguments):
+    """Nor does anybody who named a model: a file would have an answer that no model gave."""
+    done = run(*arguments, stdin=b"What is 2 + 2?", **NO_KEYS)
+    name = "OPENAI_API_KEY" if "-m" in arguments else "ANTHROPIC_API_KEY"
+    assert (1, b"") == (done.returncode, done.stdout)
+    assert f"set {name}" in done.stderr.decode()
+    assert "--emulated" in done.stderr.decode()
+
+
+def test_a_default_is_a_name_as_well():
+    done = run("ask", "2 + 2?", **NO_KEYS, INNERVOICE_MODEL="gemini/gemini-3.5-flash")
+    assert 1 == done.returncode
+    assert "GEMINI_API_KEY" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(("named", "status"), [((), 0), (("-m", "openai/gpt-5.6"), 1)])
+def test_on_a_terminal_the_emulator_answers_if_no_model_is_named(named, status):
+    """Where a person reads who answers."""
+    main, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "innervoice", "ask", *named, "What is 2 + 2?"],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, **NO_KEYS, "TERM": "dumb"},
+    )
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # the terminal is closed
+        while piece := os.read(main, 4096):
+            shown += piece
+    os.close(main)
+    assert status == process.wait(60)
+    assert (b"2 + 2 = 4." in shown) == (status == 0)
+    words = b"the emulator answers" if status == 0 else b"no API key for openai"
+    assert words in shown
+
+
 def test_emulate_with_a_key():
     """`--emulate` says who answers, and not that a key is missing."""
     done = run(
@@ -84,7 +139,7 @@ def test_emulate_with_a_key():
 
 
 def chat(*lines, options=("--no-save",)):
-    return run("chat", *options, stdin="\n".join(lines).encode(), **NO_KEYS)
+    return run("chat", "--emulated", *options, stdin="\n".join(lines).encode(), **NO_KEYS)
 
 
 class TestChat:
@@ -184,3 +239,64 @@ class TestTheLineBelow:
     def test_json_marks_an_estimate(self):
         thinking = json.loads(ask("What is 15 * 23?", "-m", "ollama/qwen3:8b", "-e", "high", "--emulate", "--json").stdout)["thinking"]  # fmt: skip
         assert (18, 26, 0.6923, True) == tuple(thinking[name] for name in ("thinking_tokens", "output_tokens", "share", "estimated"))  # fmt: skip
+
+
+EXTRAS = {"gateway": "cryptography", "view": "starlette"}
+
+
+@pytest.fixture
+def without(tmp_path):
+    """Runs a command in an environment that lacks a package."""
+
+    def started(package, *arguments):
+        code = f"""
+import importlib.metadata as metadata, sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {package!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Missing())
+version = metadata.version
+def without(name):
+    if name == {package!r}:
+        raise metadata.PackageNotFoundError(name)
+    return version(name)
+metadata.version = without
+sys.argv = ["innervoice", *{arguments!r}]
+from innervoice.cli import main
+main()
+"""
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, env={**os.environ, **NO_KEYS, "XDG_STATE_HOME": str(tmp_path)}, timeout=60, check=False)  # fmt: skip
+
+    return started
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_the_demo_names_commands_that_work_here(without, extra):
+    command = {"gateway": b"serve --demo", "view": b"innervoice view "}[extra]
+    shown = without(EXTRAS[extra], "demo").stdout.partition(b"Next\n")[2]
+    assert command not in shown
+    assert install_command(extra).encode() in shown
+    assert b"chat" in shown
+    assert command in run("demo", **NO_KEYS).stdout.partition(b"Next\n")[2]
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments"),
+    [
+        ("cryptography", ("serve", "--demo")),
+        ("cryptography", ("serve", "--emulated", "--port", "0")),
+        ("cryptography", ("store", "stats")),
+        ("cryptography", ("keys", "list")),
+        ("starlette", ("emulate", "--port", "0")),
+        ("starlette", ("view", ".", "--port", "0")),
+        ("pyarrow", ("bulk", "report", "a.parquet")),
+    ],
+)
+def test_a_missing_extra_is_one_sentence(without, tmp_path, package, arguments):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    done = without(package, *(str(tmp_path / one) if one == "a.parquet" else one for one in arguments))  # fmt: skip
+    assert done.returncode in (1, 2)
+    assert b"Traceback" not in done.stderr
+    assert b"install" in done.stderr
+    assert b"innervoice" in done.stderr.splitlines()[-1] or b"[" in done.stderr.splitlines()[-1]

@@ -214,7 +214,7 @@ def test_without_prices_the_page_says_what_to_install(tmp_path, monkeypatch):
     view = usage(app_for(tmp_path))
 
     assert view["total"]["cost"] is None
-    assert 'pip install "innervoice[prices]"' in view["notes"][0]
+    assert "the extra [prices]" in view["notes"][0]
     assert "$" not in " ".join(view["words"])
     assert [row["cost"] for row in table(app_for(tmp_path))] == [""]
 

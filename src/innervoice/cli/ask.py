@@ -34,8 +34,8 @@ Examples:
   innervoice ask "The weather in Paris?" --tools tools.py      the file's functions are the tools
   innervoice ask "Why?" --raw > turn.json                      the complete response, to send back later
 
-In a pipe, the answer goes to stdout and the reasoning to stderr; without an answer, the exit status is 1. Without
-an API key, the emulator answers.
+In a pipe, the answer goes to stdout and the reasoning to stderr; without an answer, the exit status is 1. Without an
+API key, the emulator answers on a terminal if no model is named, and with --emulated; elsewhere the exit status is 1.
 """
 
 
@@ -75,12 +75,13 @@ def command(
 ) -> None:
     """Ask a model QUESTION (or standard input, with -), and show its reasoning separately from its answer."""
     text = read_file("-").decode("utf-8", "replace") if question == "-" else question
-    name = chosen_model(model)
+    chosen = chosen_model(model)
+    name = chosen.name
     try:
         settings: dict[str, Any] = {"reasoning": setting_of(effort, show), "max_tokens": max_tokens}
         given_settings = {key: value for key, value in settings.items() if value is not None}
         tools = tools_in(tools_file)
-        connection = connect(name, base_url=base_url, emulated=emulated)
+        connection = connect(chosen, base_url=base_url, emulated=emulated)
         chat = connection.client.conversation(name, system=system, tools=tools, **given_settings)
         if raw:
             click.echo(to_json(chat.ask(text)))

@@ -9,7 +9,14 @@ from typing import Any
 import click
 
 from innervoice.cli.chat_input import ChatInput, last_session, new_session
-from innervoice.cli.connect import Connection, chosen_model, connect, setting_of, tools_in
+from innervoice.cli.connect import (
+    ChosenModel,
+    Connection,
+    chosen_model,
+    connect,
+    setting_of,
+    tools_in,
+)
 from innervoice.cli.files import FileError
 from innervoice.cli.output import show_events
 from innervoice.cli.parameters import (
@@ -76,12 +83,13 @@ def command(
     emulated: bool,
 ) -> None:
     """Chat with a model; switch to another model and back at any time."""
-    name = chosen_model(model)
+    chosen = chosen_model(model)
+    name = chosen.name
     if resume and saved is None:
         saved = str(last_session())
     try:
         session = Session(
-            connect(name, emulated=emulated),
+            connect(chosen, emulated=emulated),
             name,
             tools_in(tools_file),
             show,
@@ -192,7 +200,7 @@ class Session:
         if name:
             name = full_model_name(name)
             if not self._is_emulated:
-                connection = connect(name, emulated=self._must_emulate)
+                connection = connect(ChosenModel(name, is_named=True), emulated=self._must_emulate)
                 self.chat.client, self._is_emulated = connection.client, connection.emulated
             self.chat.switch(name)
         click.echo(self.chat.model)

@@ -24,6 +24,7 @@ from innervoice.emulator.embedded import emulated_client
 from innervoice.errors import UsageError
 
 __all__ = [
+    "ChosenModel",
     "Connection",
     "check_key",
     "chosen_model",
@@ -41,26 +42,48 @@ class Connection(NamedTuple):
     emulated: bool
 
 
-def chosen_model(model: str | None) -> str:
+class ChosenModel(NamedTuple):
+    """The model of a command."""
+
+    name: str
+    is_named: bool
+    """Whether somebody named it: in the command, or as their own default."""
+
+
+def chosen_model(model: str | None) -> ChosenModel:
     """The model that was passed, else the user's own default, else the first default model with a key, else the first default model."""
     if model := model or default_of("model"):
-        return model
-    return next((model for model in USUAL if _has_key(model)), DEFAULT)
+        return ChosenModel(model, is_named=True)
+    usual = next((model for model in USUAL if _has_key(model)), DEFAULT)
+    return ChosenModel(usual, is_named=False)
 
 
-def connect(model: str, *, base_url: str | None = None, emulated: bool = False) -> Connection:
-    """A client for a model; prints a line if it is emulated."""
+def connect(
+    model: ChosenModel, *, base_url: str | None = None, emulated: bool = False
+) -> Connection:
+    """A client for a model; prints a line if it is emulated.
+
+    Without a key the emulator answers on a terminal, where that line is read. Elsewhere, and for a model that somebody named, an invented answer could be
+    taken for a real one: raises `click.ClickException`.
+    """
+    provider, host = _provider_of(model.name), _host_for(model.name)
     if base_url is not None:
-        return Connection(Client(base_url=base_url, provider=_provider_of(model)), emulated=False)
-    if not emulated and _has_key(model):
+        return Connection(Client(base_url=base_url, provider=provider), emulated=False)
+    if not emulated and _has_key(model.name):
         return Connection(Client(), emulated=False)
-    provider, host = _provider_of(model), _host_for(model)
-    if _has_key(model):
+    keys = " or ".join(host.keys) if host else ""
+    if emulated:
         click.echo(f"The emulator answers for {provider}.", err=True)
+    elif model.is_named or not _is_on_terminal():
+        text = f"no API key for {provider}: set {keys}, or pass --emulated for invented answers without one"
+        raise click.ClickException(text)
     else:
-        keys = f" (set {' or '.join(host.keys)} for the real one)" if host and host.keys else ""
-        click.echo(f"No API key for {provider}: the emulator answers{keys}.", err=True)
+        click.echo(f"No API key for {provider}: the emulator answers (set {keys} for the real one).", err=True)  # fmt: skip
     return Connection(emulated_client(), emulated=True)
+
+
+def _is_on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def check_key(model: str, otherwise: str) -> None:

@@ -23,15 +23,17 @@ from innervoice.emulator.core import Emulator
 from innervoice.emulator.embedded import emulated_client
 from innervoice.emulator.naive import naive_wire
 from innervoice.emulator.routes import base_urls
+from innervoice.installing import install_command, is_installed
 from innervoice.planning.plan import plan
 from innervoice.wire.refusals import failure_of
 
 __all__ = ["command"]
 
+# A command, the extra that it needs, and what it does.
 _NEXT = (
-    ("chat", "talk to a model, and switch with /model; the emulator answers without a key"),
-    ("serve --demo", "what the gateway does for a client that loses reasoning"),
-    ("view", "the sessions of your agents in the browser, with all reasoning"),
+    ("chat", "cli", "talk to a model, and switch with /model; the emulator answers without a key"),
+    ("view", "view", "the sessions of your agents in the browser, with all reasoning"),
+    ("serve --demo", "gateway", "what the gateway does for a client that loses reasoning"),
 )
 _WAY = (
     ("anthropic/claude-opus-5-5", "What is the weather in Lisbon and Oslo?"),
@@ -166,5 +168,9 @@ def _tell_next() -> None:
         program = str(here.relative_to(Path.cwd()) if is_near else here)
         program = "innervoice" if is_on_path else program
     click.secho("Next", bold=True)
-    for arguments, what in _NEXT:
-        click.echo(f"  {program} {arguments:34} {what}")
+    missing = [extra for _, extra, _ in _NEXT if not is_installed(extra)]
+    for arguments, extra, what in _NEXT:
+        if extra not in missing:
+            click.echo(f"  {program} {arguments:34} {what}")
+    for extra in missing:
+        click.echo(f"The {extra} is not installed: {install_command(extra)}")

@@ -19,6 +19,7 @@ from innervoice.cli.connect import check_key
 from innervoice.cli.parameters import emulated_option
 from innervoice.cli.running import INTERRUPTED
 from innervoice.errors import InnervoiceError
+from innervoice.installing import install_command
 from innervoice.show.visible import visible
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ def _spending(target: Target, most: float | None) -> Any:
     prices = token_prices(target.provider or "", target.model)
     if most is not None and prices is None:
         raise click.ClickException(
-            f'--max-usd needs the price of {target.model}: pip install "innervoice[prices]", or add a [[price]] to your catalog'
+            f"--max-usd needs the price of {target.model}: {install_command('prices')}, or add a [[price]] to your catalog"
         )
     spending = Spending(most=None if most is None else Decimal(str(most)))
     if prices is not None:

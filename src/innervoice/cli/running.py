@@ -14,6 +14,7 @@ import sys
 import click
 
 from innervoice.errors import UsageError
+from innervoice.installing import extra_with, install_command
 from innervoice.show.visible import visible
 
 __all__ = ["INTERRUPTED", "run"]
@@ -67,6 +68,12 @@ def _status(command: click.Command) -> int:
         error.show(text)
         click.echo(visible(text.getvalue()), err=True, nl=False)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        extra = extra_with((error.name or "").partition(".")[0])
+        if extra is None:
+            raise
+        click.echo(f"Error: {error.name} is not installed: {install_command(extra)}", err=True)
+        return 2
     except UsageError as error:  # such as a plugin that cannot be loaded
         return _failed(str(error))
     except (click.Abort, KeyboardInterrupt):

@@ -124,15 +124,15 @@ def command(
 
         click.echo(config.EXAMPLE.read_text("utf-8"), nl=False)
         return
+    if script and not emulated:
+        raise click.UsageError("--script needs --emulated")
+    if not check and any(find_spec(name) is None for name in PACKAGES):
+        raise click.UsageError(f"the gateway needs: {install_command('gateway')}")
     if demo:
         from innervoice.cli.gateway_demo import run
 
         run()
         return
-    if script and not emulated:
-        raise click.UsageError("--script needs --emulated")
-    if not check and any(find_spec(name) is None for name in PACKAGES):
-        raise click.UsageError(f"the gateway needs: {install_command('gateway')}")
     try:
         output = ServeOutput(log_format)
         gateway = ServedGateway(

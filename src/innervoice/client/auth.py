@@ -34,6 +34,7 @@ from innervoice.errors import (
     ServerError,
     UsageError,
 )
+from innervoice.installing import install_command
 from innervoice.wire.dialects import dialect_named
 
 __all__ = [
@@ -245,7 +246,7 @@ class Keyring:
             variables = " or ".join(destination.host.keys if destination.host else ())
             raise UsageError(
                 f"no key for {destination.provider}: set {variables}, or {' and '.join(_AWS_VARIABLES)},"
-                " or install innervoice[bedrock] to use AWS profiles and roles"
+                f" or, to use AWS profiles and roles, {install_command('bedrock')}"
             )
         return signature_headers(
             keys,
@@ -326,7 +327,7 @@ def google_token(host: Host) -> str:
         errors = import_module("google.auth.exceptions")
     except ImportError:
         raise UsageError(
-            f"no key for {host.id}: set {' or '.join(host.keys)}, or install innervoice[vertex] for Google's default credentials"
+            f"no key for {host.id}: set {' or '.join(host.keys)}, or, for Google's default credentials, {install_command('vertex')}"
         ) from None
     try:
         credentials = _google_credentials()

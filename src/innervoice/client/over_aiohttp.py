@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Self
 from innervoice.client.proxies import proxy_of
 from innervoice.client.settings import LIMITS
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 
 __all__ = ["OverAiohttp"]
 
@@ -44,7 +45,7 @@ class OverAiohttp:
         try:
             self._aiohttp = import_module("aiohttp")
         except ImportError:
-            raise UsageError("aiohttp is not installed: install innervoice[aiohttp]") from None
+            raise UsageError(f"aiohttp is not installed: {install_command('aiohttp')}") from None
         self.errors = (OSError, self._aiohttp.ClientError)
         self._session = session
         self._own = session is None

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from urllib.parse import urlsplit
 
 from innervoice.errors import UsageError
+from innervoice.installing import install_command
 
 __all__ = ["Connection", "DecodingError", "HttpAnswer", "OverHttptools"]
 
@@ -70,7 +71,7 @@ class OverHttptools:
         try:
             self._parser: Any = import_module("httptools").HttpResponseParser
         except ImportError:
-            raise UsageError("httptools is not installed: install innervoice[gateway]") from None
+            raise UsageError(f"httptools is not installed: {install_command('gateway')}") from None
         self._tls = tls
         self._idle: dict[tuple[str, int, bool], deque[_Connection]] = {}
         self._open: set[_Connection] = set()

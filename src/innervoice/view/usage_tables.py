@@ -23,7 +23,6 @@ _HOURS: dict[Step, int] = {"hour": 1, "day": 24}
 _MOST_STEPS = 2_500
 _MOST_NAMES = 500
 _DEFAULT_HOURS = 7 * 24
-_INSTALL = 'pip install "innervoice[prices]"'
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell begins that a spreadsheet would run."""
 
@@ -309,7 +308,9 @@ def _percent(part: int, whole: int) -> str:
 def _notes(total: UsageSums, *, has_prices: bool) -> list[str]:
     notes = []
     if not has_prices:
-        notes.append(f"Costs are not known: {_INSTALL} on the gateway's machine has public prices.")
+        notes.append(
+            "Costs are not known: public prices come with the extra [prices] where the requests are counted."
+        )
     elif total["cost"]:
         notes.append("Costs are estimates at list prices, without discounts, batches and credits.")
     if has_prices and total["unpriced"]:

@@ -27,6 +27,7 @@ from innervoice.bridges.litellm.litellm_object import plain
 from innervoice.bridges.litellm.models import OURS, entry_of
 from innervoice.bridges.litellm.providers import PROVIDERS, resolve_model
 from innervoice.bridges.litellm.response_types import Usage
+from innervoice.installing import install_command
 from innervoice.wire.json_access import as_dict, as_list
 
 __all__ = [
@@ -470,5 +471,5 @@ def _elsewhere(model: str, provider: str | None, counts: dict[str, int]) -> tupl
 def _unpriced(model: str, provider: str | None) -> ModelNotMappedError:
     return ModelNotMappedError(
         f"The price of this model isn't mapped yet. model={model}, custom_llm_provider={provider}."
-        " Register it with register_model, or install innervoice[prices]"
+        f" Register it with register_model, or install the prices: {install_command('prices')}"
     )

@@ -45,7 +45,7 @@ _PLAIN = {
 _NOTHING = "this gateway keeps no requests for the viewer; start it with `innervoice serve --log full` to keep texts, or with `--log shape` for everything but texts (or set log in [server])"
 _OTHER_PAGE = "; /view/usage shows the totals since it started"
 _NOT_INSTALLED = (
-    'the viewer is not installed; run on the gateway\'s machine: pip install "innervoice[view]"'
+    "the viewer is not installed; whoever runs this gateway installs it with the extra [view]"
 )
 _NO_KEY = "this gateway has keys: open /view?key=KEY once; a key shows the requests of its caller, and the key of an owner (innervoice keys add NAME --owner) those of all"
 _WITHOUT_LOG = ("/usage", "/api/usage", "/api/usage.csv", "/assets/")
