@@ -70,6 +70,7 @@ def _read(messages: Sequence[Any]) -> tuple[Message, ...]:
     if all(isinstance(item, Message) for item in ours):
         return tuple(ours)
     # Only the list of another library needs the readers.
-    from innervoice.sources.stored import history_from  # noqa: PLC0415
+    from innervoice.sources.stored import check_roles, history_from  # noqa: PLC0415
 
+    check_roles(messages)
     return tuple(history_from(messages).messages)

@@ -1,6 +1,7 @@
 """aiohttp and our own HTTP/1.1 as the road: the same answers, the same errors. What is not installed is skipped."""
 
 import asyncio
+import re
 import sys
 from importlib.util import find_spec
 
@@ -24,6 +25,7 @@ from client.faulty import (
 from client.harness import KEY
 from innervoice.client.over_aiohttp import OverAiohttp
 from innervoice.client.over_httptools import OverHttptools
+from innervoice.installing import install_command
 
 MODEL = "deepseek/deepseek-v4"
 ONCE = {"provider": "deepseek", "api_key": KEY, "retries": 0, "idle_timeout": 5.0, "timeout": 10.0}
@@ -69,7 +71,7 @@ def test_what_is_missing_is_said(monkeypatch, package, road, extra):
     """An error says what to install."""
     monkeypatch.setitem(sys.modules, package, None)
 
-    with pytest.raises(iv.UsageError, match=rf"innervoice\[{extra}\]"):
+    with pytest.raises(iv.UsageError, match=re.escape(install_command(extra))):
         road()
 
 

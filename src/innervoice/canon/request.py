@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import msgspec
 
-from innervoice.canon.messages import Message
+from innervoice.canon.messages import Message, Role
 from innervoice.canon.notes import Note
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.response import Response
@@ -155,6 +155,9 @@ class Request(_Head, frozen=True, kw_only=True):
         return request
 
 
+_ROLES: tuple[str, ...] = get_args(Role)
+
+
 def _messages(messages: Any) -> tuple[Message, ...]:
     """A response may be appended to the history as it is; its message is used."""
     if isinstance(messages, (str, Message)):
@@ -165,6 +168,8 @@ def _messages(messages: Any) -> tuple[Message, ...]:
     for message in checked:
         if not isinstance(message, Message):
             raise UsageError(f"messages must be Message values, not {type(message).__name__}")
+        if message.role not in _ROLES:
+            raise UsageError(f"expected the role {' or '.join(_ROLES)}, got {message.role!r}")
     return checked
 
 

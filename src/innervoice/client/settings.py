@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 
 from innervoice.canon.answer_type import AnswerType
 from innervoice.canon.messages import Message, user
+from innervoice.canon.parts import Text
 from innervoice.canon.reasoning import Reasoning
 from innervoice.canon.request import Request, RequestFields, Tool, check_base_url
 from innervoice.canon.response import Response
@@ -30,7 +31,7 @@ from innervoice.client.exchange import Exchange
 from innervoice.errors import DecodeError, UsageError
 from innervoice.inline.vocabulary import INLINE
 from innervoice.planning.request import FittedRequest
-from innervoice.sources.stored import history_from
+from innervoice.sources.stored import check_roles, history_from
 from innervoice.steering.watch import LOOPS, Loops, Steering, with_native_limit
 from innervoice.wire.dialects import DEFAULT, dialect_named
 
@@ -67,6 +68,8 @@ _VALUE = re.compile(r"[\t\x20-\x7e]*")
 
 
 _AUTO = Reasoning(show="auto")
+_GOES_ON = frozenset({"previous_response_id", "previous_interaction_id", "conversation", "prompt", "thread", "continuation_token"})  # fmt: skip
+"""Members with which a request goes on from what its provider stores, so that it may say nothing itself."""
 
 
 class Settings:
@@ -138,9 +141,13 @@ class Settings:
         scope = options.get("scope", self._scope)
         target = target_at(provider, name, dialect, scope)
         mode = options.get("mode", "clamp")
+        if any(map(callable, options.get("tools") or ())):
+            from innervoice.client.tools import ToolBox  # noqa: PLC0415 - only functions need it
+
+            options["tools"] = ToolBox(options["tools"]).offered
         request = Request(
             f"{provider}/{name}",
-            messages_of(messages),
+            _asked(messages_of(messages), options.get("extra") or {}),
             **{
                 **options,
                 "base_url": base_url,
@@ -302,6 +309,16 @@ def _id_of(provider: str) -> str:
     return host.id if host else provider
 
 
+def _asked(messages: tuple[Message, ...], extra: Mapping[str, Any]) -> tuple[Message, ...]:
+    """The messages of a call; raises `UsageError` if they say nothing, and the request goes on from nothing that its provider stores."""
+    last = messages[-1] if messages else user("")
+    is_blank = all(isinstance(part, Text) and not part.text.strip() for part in last.parts)
+    says_nothing = len(messages) < 2 and last.role == "user" and is_blank
+    if says_nothing and _GOES_ON.isdisjoint(extra):
+        raise UsageError("expected a question: a text that is not blank, or a list of messages; nothing was passed")  # fmt: skip
+    return messages
+
+
 def messages_of(messages: Messages) -> tuple[Message, ...]:
     """The `messages` argument of a call as a tuple of messages."""
     if isinstance(messages, (str, Message, Response)):
@@ -318,6 +335,7 @@ def messages_of(messages: Messages) -> tuple[Message, ...]:
 
 def _read_messages(items: Sequence[Any]) -> tuple[Message, ...]:
     """Messages as the API of a provider has them, such as `{"role": "user", "content": "..."}`."""
+    check_roles(items)
     try:
         return tuple(history_from([dict(item) for item in items]).messages)
     except DecodeError as error:

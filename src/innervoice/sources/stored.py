@@ -6,7 +6,7 @@ requests; and files with one of these on each line. `history_from` also reads se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from innervoice.canon.jsontext import dump_json, load_json
@@ -15,7 +15,8 @@ from innervoice.canon.parts import Opaque
 from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.storage import from_json
-from innervoice.errors import DecodeError, InnervoiceError
+from innervoice.canon.words import role_of
+from innervoice.errors import DecodeError, InnervoiceError, UsageError
 from innervoice.sources.claude_code import SESSION as CLAUDE_CODE
 from innervoice.sources.codex import SESSION as CODEX
 from innervoice.sources.conversation import Conversation, Turn, answer_turn, with_title
@@ -37,7 +38,7 @@ from innervoice.wire.dialects import DIALECTS, HISTORY_MEMBERS, dialect_named, h
 from innervoice.wire.json_access import as_text
 from innervoice.wire.objects import json_of
 
-__all__ = ["READER", "History", "history_from", "is_history", "request_turns"]
+__all__ = ["READER", "History", "check_roles", "history_from", "is_history", "request_turns"]
 
 _SAVED = "innervoice.conversation"
 _BLANKS = b"\xef\xbb\xbf \r\n\t"
@@ -63,6 +64,10 @@ def _is_ours(value: Any) -> bool:
 
 def _is_saved(value: Any) -> bool:
     return isinstance(value, dict) and value.get("type") == _SAVED
+
+
+_OTHER_ROLES = frozenset({"critic", "discriminator", "root", "unknown"})
+"""Roles that messages of OpenAI's Responses may have beside the usual ones."""
 
 
 def is_history(value: Any) -> bool:
@@ -118,6 +123,15 @@ def history_from(
         return history
     model = as_text((history.body or {}).get("model"))
     return history._replace(messages=[split_turn(message, model) for message in history.messages])
+
+
+def check_roles(items: Iterable[Any]) -> None:
+    """Raises `UsageError` for a message whose role is no word of any API: it would be read as the user's."""
+    for number, item in enumerate(items):
+        role = item.get("role") if isinstance(item, Mapping) else None
+        if isinstance(role, str) and role_of(role) is None and role not in _OTHER_ROLES:
+            text = f"expected the role system, user, assistant or tool in message {number}, got {role[:100]!r}"
+            raise UsageError(text)
 
 
 def _history_from(data: bytes | str | dict[str, Any] | Sequence[Any]) -> History:
