@@ -481,7 +481,7 @@ class TestAnthropic:
             ("model_context_window_exceeded", "length"),
             ("pause_turn", "pause"),
             ("refusal", "refusal"),
-            ("new", "stop"),
+            ("new", None),
         ],
     )
     def test_finish_reasons(self, reason, finish):

@@ -437,6 +437,9 @@ class AnswerEncoder:
         if response.finish_reason == "stop" and response.tool_calls and not self._is_exact:
             # Some hosts report "stop" for a turn with calls; clients run the calls only if the finish reason says so.
             response = response.replace(finish_reason="tool_calls", wire_finish_reason=None)
+        if response.finish_reason is None and response.tool_calls and response.ended:
+            # A word that is not known stays in its own API; any other gets the usual one.
+            response = response.replace(finish_reason="tool_calls")
         if response.finish_reason == "refusal" and not self._blocks:
             self._writer.is_refused = True
         has_failed = not self._is_exact and (response.error is not None or not response.ended)

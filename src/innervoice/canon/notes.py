@@ -35,7 +35,7 @@ SENTENCES: dict[str, str] = {
     "odd_value": "A value has an unexpected type; it is kept as received.",
     "start_missing": "A delta came without the start of its block; the type of the delta says what the block is.",
     "invalid_utf8": "Bytes of the stream, or of a text file, are not valid UTF-8; each of them became the character U+FFFD.",
-    "unknown_finish_reason": "The finish reason is unknown; it is treated as a normal stop.",
+    "unknown_finish_reason": "The finish reason is unknown; the status of the answer is judged by its content.",
     "field_repeated": "Two fields contain the same reasoning; one is kept.",
     "fields_differ": "Two fields contain different reasoning; the first is kept.",
     "cumulative_deltas": "The reasoning deltas repeated earlier text; only the new text is kept.",

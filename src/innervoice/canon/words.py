@@ -25,11 +25,11 @@ _FINISH_WORDS: dict[FinishReason, str] = {
     "length": "length max_tokens max_output_tokens model_length model_context_window_exceeded max_messages incomplete budget_exceeded error_limit",
     "tool_calls": "tool_calls tool_call tool_use function_call requires_action",
     "content_filter": "content_filter content_filtered guardrail_intervened sensitive safety recitation language blocklist prohibited_content spii"
-    " image_safety image_prohibited_content image_recitation error_toxic",
+    " image_safety image_prohibited_content image_recitation error_toxic model_armor pup_limited_disabled",
     "refusal": "refusal",
     "pause": "pause pause_turn compaction continuation requires_continuation steered",
     "error": "error abort network_error insufficient_system_resource failed cancelled timeout user_cancel other no_image image_other"
-    " malformed_function_call malformed_response malformed_model_output malformed_tool_use unexpected_tool_call too_many_tool_calls",
+    " missing_thought_signature malformed_function_call malformed_response malformed_model_output malformed_tool_use unexpected_tool_call too_many_tool_calls",
 }
 FINISH_REASONS = {
     spelled: reason

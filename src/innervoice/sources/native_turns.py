@@ -353,11 +353,11 @@ def answer_from(
     error: Failure | None = None,
     notes: tuple[Note, ...] = (),
 ) -> Response:
-    """An answer whose parts are known; an unknown finish reason is noted, and treated as a normal stop."""
+    """An answer whose parts are known; an unknown finish reason is noted."""
     word = (reason or "").lower().replace("-", "_")
     finish_reason = None if word in _UNSAID else finish_reason_of(word)
     if finish_reason is None and word not in _UNSAID:
-        finish_reason, notes = "stop", (*notes, Note("unknown_finish_reason", reason))
+        notes = (*notes, Note("unknown_finish_reason", reason))
     return Response(
         parts=parts,
         provider=author.provider,

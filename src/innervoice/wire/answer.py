@@ -135,7 +135,7 @@ class AnswerWriter(ABC):
     def body(self) -> dict[str, Any]:
         """The whole answer, after its end."""
 
-    def ended_as(self, response: Response) -> FinishReason:
+    def ended_as(self, response: Response) -> FinishReason | None:
         """What the end that was written means to a reader of this dialect."""
         reason = finish_reason_of(self.word) or "stop"
         return "tool_calls" if reason == "stop" and response.tool_calls else reason

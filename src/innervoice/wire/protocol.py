@@ -373,7 +373,6 @@ class Reader(ABC):
         self.wire_finish_reason = word
         self.finish_reason = FINISH_REASONS.get(word) or finish_reason_of(word)
         if self.finish_reason is None:
-            self.finish_reason = "stop"
             self.notebook.add("unknown_finish_reason", word)
 
     def skip(self, name: Any) -> None:

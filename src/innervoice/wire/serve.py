@@ -19,6 +19,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.response import Response
 from innervoice.canon.tools import tools_from
 from innervoice.canon.value import Value
+from innervoice.canon.words import finish_reason_of
 from innervoice.errors import DecodeError, UsageError
 from innervoice.frames.frame import Frame
 from innervoice.wire.free_form import is_free_form
@@ -374,9 +375,11 @@ def own_part(part: Part, dialect: str) -> Part | None:
 
 
 def own_word(answer: Response, dialect: str) -> str | None:
-    """The finish reason as received, if it was received in this dialect."""
-    came_from = answer.origin.dialect if answer.origin else None
-    return answer.wire_finish_reason if came_from in (None, dialect) else None
+    """The finish reason as received, if it was received in this dialect; of an answer that came from nowhere, a known word."""
+    word = answer.wire_finish_reason
+    if answer.origin is None:
+        return word if finish_reason_of(word) is not None else None
+    return word if answer.origin.dialect == dialect else None
 
 
 def openai_error(refusal: Refusal) -> dict[str, Any]:

@@ -361,7 +361,7 @@ class ChatWriter(FieldWriter):
             self.send({**self._head(), "choices": [], "usage": usage})
         self._frames.append(DONE)
 
-    def ended_as(self, response: Response) -> FinishReason:
+    def ended_as(self, response: Response) -> FinishReason | None:
         fields = [shape.names for shape in self._shapes.values() if isinstance(shape, Field)]
         is_marked = ("refusal",) in fields or (self.is_refused and bool(self.text))
         return "refusal" if self.has_refusals and is_marked else super().ended_as(response)

@@ -310,10 +310,10 @@ class ResponsesWriter(AnswerWriter):
         self._end_entry(_REFUSAL)
         self._end_item()
 
-    def ended_as(self, response: Response) -> FinishReason:
+    def ended_as(self, response: Response) -> FinishReason | None:
         status, reason = ending(self._response)
         if status == "incomplete":
-            return finish_reason_of(reason) or "length"
+            return finish_reason_of(reason or status)
         if status in ("failed", "cancelled"):
             return "error"
         usual: FinishReason = "tool_calls" if response.tool_calls else "stop"

@@ -143,6 +143,8 @@ def ending(answer: Response) -> tuple[str, str | None]:
         return "incomplete", word
     if word in _STATUSES:
         return word, None
+    if word is not None and answer.finish_reason is None:
+        return "incomplete", word  # a reason that is not known here
     if reason := _REASONS.get(answer.finish_reason or ""):
         return "incomplete", reason
     return "failed" if answer.finish_reason == "error" else "completed", None

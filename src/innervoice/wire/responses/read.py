@@ -224,7 +224,9 @@ class ResponsesReader(Reader):
         if status == "incomplete":
             reason = as_text(as_dict(response.get("incomplete_details")).get("reason"))
             self.wire_finish_reason = reason or status
-            self.finish_reason = finish_reason_of(reason) or "length"
+            self.finish_reason = finish_reason_of(reason or status)
+            if self.finish_reason is None:
+                self.notebook.add("unknown_finish_reason", reason)
         elif status in ("failed", "cancelled"):
             self.finish_reason = "error"
         elif self.ended:
