@@ -27,12 +27,12 @@ PROVIDERS = {
 
 # Lines of innervoice, with Python 3.11: for one delta, read without and with a client; for a whole body; for a call with it.
 LINES = {
-    "chat": (72, 102, 341, 1093),
-    "tags": (80, 110, 442, 1196),
+    "chat": (72, 102, 341, 1099),
+    "tags": (80, 110, 442, 1202),
     # Their calls also ask for a summary of the reasoning, which costs about 80 lines.
-    "anthropic": (49, 79, 318, 1180),
-    "gemini": (76, 108, 337, 1199),
-    "responses": (58, 88, 436, 1283),
+    "anthropic": (49, 79, 320, 1191),
+    "gemini": (76, 108, 337, 1207),
+    "responses": (58, 88, 436, 1292),
 }
 # Lines for one delta of Anthropic's that is read and written in each of these dialects; reading it takes 49 of them.
 WRITTEN = {

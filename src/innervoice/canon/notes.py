@@ -47,6 +47,11 @@ SENTENCES: dict[str, str] = {
     "unknown_block": "The answer has a block of an unknown type that looks like reasoning; it is kept, and sent back as it came.",
     "catalog_differs": "The provider contradicts the catalog; innervoice probe measures what is true, and can save it.",
     "model_replaced": "A different model than the one requested answered.",
+    "dropped_by_provider": "The provider dropped reasoning of the request, and says why.",
+    "mismatch_allowed": "Reasoning of the request does not match what was before it; the provider showed it to the model all the same.",
+    "refused_for": "The provider says for which category of content it refused.",
+    "context_edited": "The provider cleared a part of the context before the model read it.",
+    "reasoning_unread": "The answer has reasoning of other models that worked for this one; it is not read.",
     "answer_in_reasoning": "The response has reasoning but no answer; the answer may be part of the reasoning.",
     "call_candidate": "The reasoning, or the text where it broke off, contains a tool call that the model did not make; it was not run.",
     # rows of data sets

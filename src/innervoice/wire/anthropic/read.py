@@ -24,6 +24,7 @@ from innervoice.canon.parts import Form, Opaque, Part, Text, Thinking
 from innervoice.canon.usage import Usage
 from innervoice.wire.json_access import arguments_of, as_count, as_dict, as_list, as_text, parsed
 from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.reported import note_edits, note_refusal, note_transformations
 
 __all__ = ["AnthropicReader"]
 
@@ -85,7 +86,8 @@ class AnthropicReader(Reader):
             self._use(message.get("usage"))
 
     def _read_delta(self, event: dict[str, Any]) -> None:
-        self._end({**as_dict(event.get("delta")), "usage": event.get("usage")})
+        beside = {name: event.get(name) for name in ("usage", "context_management")}
+        self._end({**as_dict(event.get("delta")), **beside})
 
     def _read_stop(self, _: dict[str, Any]) -> None:
         self.ended = True
@@ -103,10 +105,16 @@ class AnthropicReader(Reader):
             return False
         self.id = answer_id
         self.model = as_text(message.get("model"))
+        if "input_transformations" in message:
+            note_transformations(self.notebook, message["input_transformations"])
         return True
 
     def _end(self, message: dict[str, Any]) -> None:
         self._use(message.get("usage"))
+        if message.get("stop_details"):
+            note_refusal(self.notebook, message["stop_details"])
+        if message.get("context_management"):
+            note_edits(self.notebook, message["context_management"])
         self.stop(message.get("stop_reason"))
         # A stop reason alone does not end a stream; `message_stop` does.
         self.ended = False

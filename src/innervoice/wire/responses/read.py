@@ -25,6 +25,7 @@ from innervoice.canon.usage import Usage
 from innervoice.canon.words import finish_reason_of
 from innervoice.wire.json_access import as_count, as_dict, as_list, as_text
 from innervoice.wire.protocol import Context, Reader, Slot
+from innervoice.wire.reported import note_transformations
 from innervoice.wire.responses.items import Item, Leaders, text_of
 
 __all__ = ["Matches", "ResponsesReader"]
@@ -60,6 +61,10 @@ _TERMINAL = (
     "response.cancelled",
     "response.done",
 )
+
+
+_UNREAD = frozenset({"response.fusion_call.panel.reasoning.delta"})
+"""Events with reasoning of models that worked for this one, which have no place in the answer (OpenRouter 1.3.84)."""
 
 
 class ResponsesReader(Reader):
@@ -109,7 +114,12 @@ class ResponsesReader(Reader):
         elif kind in ("keepalive", "ping"):
             self.heartbeat()
         elif kind.endswith(".delta"):
-            self.skip(kind)
+            self._pass_over(kind)
+
+    def _pass_over(self, kind: str) -> None:
+        self.skip(kind)
+        if kind in _UNREAD:
+            self.notebook.add("reasoning_unread", kind)
 
     # ---- items ---------------------------------------------------------------------------------
 
@@ -196,6 +206,8 @@ class ResponsesReader(Reader):
         self._reconcile(as_list(output))
         self._use(response.get("usage"))
         self._stop(response, kind)
+        if "input_transformations" in response:
+            note_transformations(self.notebook, response["input_transformations"])
         if response.get("error"):
             self.fail(response["error"])
 
