@@ -213,7 +213,7 @@ MASKED = _masked()
 _OURS = "what we call or send, not what the server does"
 _ROUTE = "where and how requests are sent: without it nothing can be measured"
 COLUMNS_NOT_SEEN = {
-    **{("host", name): _OURS for name in ("id", "aliases", "key_starts", "makes", "langchain_name", "otel_name", "otel_operations", "prices_name", "source", "keyed_cache", "billing_line")},
+    **{("host", name): _OURS for name in ("id", "aliases", "account_headers", "key_queries", "key_starts", "makes", "langchain_name", "otel_name", "otel_operations", "prices_name", "source", "keyed_cache", "billing_line")},
     **{("host", name): _ROUTE for name in ("base_url", "url_variables", "server_variables", "url_rewrites", "keys", "tokens", "key_header", "header_variables", "aws_service", "google_credentials", "token_url", "token_variables", "dialect", "paths", "verbs", "speaks", "places", "envelope", "members", "member_variables", "renames")},
     ("host", "template_arguments"): "the emulator renders no template",
     ("host", "budget_member"): "the emulator's thoughts are shorter than any budget",
