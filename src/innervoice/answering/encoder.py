@@ -70,17 +70,17 @@ class AnswerEncoder:
         self._blocks = 0
         self._spacing = AnswerSpacing()
         self._is_sealing = writer.is_sealing
-        self._late: list[Part] = []  # parts with more to carry than their blocks, which have ended
-        self._texts: list[
-            Part
-        ] = []  # sealed texts, whose seals only a turn with calls has to carry
-        self._last: type[Part] | None = None  # the kind of the last block
+        self._late: list[Part] = []
+        """Parts with more to carry than their blocks, which have ended."""
+        self._texts: list[Part] = []
+        """Sealed texts, whose seals only a turn with calls has to carry."""
+        self._last: type[Part] | None = None
+        """The kind of the last block."""
         self._has_called = False
         self._first = 0  # the first part that is not written to its end
         self._has_begun = self._is_over = self._is_freed = False
-        self._is_ended = (
-            False  # the answer has its end: what is incomplete was cut by a limit, not by a failure
-        )
+        self._is_ended = False
+        """Whether the answer has its end: what is incomplete was cut by a limit, not by a failure."""
 
     @property
     def notes(self) -> tuple[Note, ...]:
