@@ -1,5 +1,6 @@
 """Facts about models, their prices, and the parameters that they support."""
 
+import re
 import sys
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ from innervoice.bridges import litellm
 from innervoice.bridges.litellm import utils
 from innervoice.bridges.litellm.providers import resolve_model
 from innervoice.bridges.litellm.utils import get_llm_provider, get_optional_params
+from innervoice.installing import install_command
 
 ALL = [name for name in utils.__all__ if name.startswith("supports_")]
 TIERED = {
@@ -181,7 +183,7 @@ def test_tiers(asked, expected):
 def test_an_unknown_price(monkeypatch):
     """A model of ours without a price raises; a registered model without a price is free, as in litellm."""
     monkeypatch.setitem(sys.modules, "genai_prices", None)
-    with pytest.raises(litellm.ModelNotMappedError, match=r"innervoice\[prices\]"):
+    with pytest.raises(litellm.ModelNotMappedError, match=re.escape(install_command("prices"))):
         litellm.cost_per_token("gpt-4o", 10, 5)
     with pytest.raises(litellm.ModelNotMappedError):
         litellm.cost_per_token("openai/nobody-knows-this", 10, 5)
