@@ -37,7 +37,10 @@ class Running:
         given = {"content-type": "application/json"} if "json" in more else {}
         connection = http.client.HTTPConnection(urlsplit(self.url).netloc, timeout=60)
         connection.putrequest(method, path, skip_accept_encoding=True)
-        for name, value in {**given, **(headers or {}), "content-length": str(len(body))}.items():
+        given |= headers or {}
+        if "transfer-encoding" not in given:
+            given["content-length"] = str(len(body))
+        for name, value in given.items():
             connection.putheader(name, value)
         connection.endheaders(body)
         answer = connection.getresponse()

@@ -1,6 +1,7 @@
 """What several owners keep in one account of a provider: each of them reaches its own alone."""
 
 import asyncio
+import gzip
 import json
 
 import pytest
@@ -59,6 +60,69 @@ def test_a_file_belongs_to_the_owner_who_uploaded_it(owners, place):
     if place != "a container":
         own = owners.ask("alice", method, path, **more)
         assert "unknown_id" not in own.text
+
+
+BATCH = json.dumps({"input_file_id": "file-1"})
+JSON = {"content-type": "application/json"}
+ENCODED = {"content-type": "application/x-www-form-urlencoded"}
+
+
+def half_a_form(content):
+    """A form whose last field has no end."""
+    whole = form(("name=file_id", content))
+    return {**whole, "content": whole["content"].removesuffix(b"--x--\r\n")}
+
+
+# The same where a careless reader sees nothing, and a provider may.
+HIDDEN = {
+    "compressed": {"content": gzip.compress(BATCH.encode()), "headers": {**JSON, "content-encoding": "gzip"}},
+    "UTF-16": {"content": BATCH.encode("utf-16-le"), "headers": JSON},
+    "UTF-16 with a mark": {"content": BATCH.encode("utf-16"), "headers": {"content-type": "text/plain"}},
+    "UTF-32": {"content": BATCH.encode("utf-32-be"), "headers": {"content-type": "text/plain"}},
+    "UTF-8 with a mark": {"content": b"\xef\xbb\xbf" + BATCH.encode(), "headers": JSON},
+    "the first of two": {"content": b'{"input_file_id": "file-1", "input_file_id": "file-2"}', "headers": JSON},
+    "the first of two, deeper": {"content": b'{"a": [{"file_ids": ["file-1"], "file_ids": []}]}', "headers": JSON},
+    "not quite JSON": {"content": b'{"input_file_id": "file-1",}', "headers": JSON},
+    "an encoded form": {"content": b"a=b&file_id=file-1", "headers": ENCODED},
+    "a list in an encoded form": {"content": b"file_ids[]=file-1", "headers": ENCODED},
+    "a form": form(('name="file"; filename="a"', "x" * 99_999), ('name="file_id"', "file-1")),
+    "a list in a form": form(('name="file_ids[]"', "file-1")),
+    "JSON in a form": form(('name="session"', json.dumps({"tools": [{"file_ids": ["file-1"]}]}))),
+    "a form that breaks off": half_a_form("file-1"),
+    "a field that is a file": form(('name="file_id"; filename="a"', "file-1")),
+    "a field with two names": form(('name="a"; name="file_id"', "file-1")),
+    "a form in a form": {"content": form(("name=file_id", "file-1"))["content"].replace(b"--x", b"--y"), "headers": form()["headers"]},
+    "requests in a request": {"content": b"--x\r\nContent-Type: application/http\r\n\r\nGET /v1/files/file-1\r\n--x--", "headers": {"content-type": "multipart/mixed; boundary=x"}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", HIDDEN)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_nothing_hides_a_file_of_another_owner(owners, place, chunked):
+    owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+    more = dict(HIDDEN[place])
+    if chunked:
+        more["headers"] = {**more["headers"], "transfer-encoding": "chunked"}
+        size = b"%x\r\n" % len(more["content"])
+        more["content"] = size + more["content"] + b"\r\n0\r\n\r\n"
+    reply = owners.ask("bob", "POST", "/openai/v1/batches", **more)
+    assert reply.status_code in (400, 404), reply.text
+    assert ["POST /v1/files"] == owners.running.provider.paths
+
+
+@pytest.mark.parametrize("place", ["an encoded form", "a form", "a list in a form", "UTF-16"])
+def test_its_owner_may_name_it_there(owners, place):
+    owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+    reply = owners.ask("alice", "POST", "/openai/v1/batches", **HIDDEN[place])
+    assert 200 == reply.status_code, reply.text
+    assert HIDDEN[place]["content"][:1000] == owners.running.provider.bodies[-1][:1000]
+
+
+def test_a_large_file_is_passed_on_as_it_came(owners):
+    """The fields around it are read, and nothing of it is kept."""
+    upload = form(('name="purpose"', "batch"), ('name="file"; filename="a.jsonl"', "\r\n--y\r" * 900_000))  # fmt: skip
+    assert 200 == owners.ask("bob", "POST", "/openai/v1/files", **upload).status_code
+    assert len(upload["content"]) == owners.running.provider.requests[-1][3]
 
 
 def test_what_a_batch_gives_belongs_to_its_owner(owners):
@@ -190,6 +254,7 @@ def test_a_response_belongs_to_its_owner(remember, stream):
     refused = {
         "previous": {"previous_response_id": body["id"], "input": "And 16?"},
         "reference": {"input": [{"type": "item_reference", "id": reasoning}, {"role": "user", "content": "a"}]},
+        "bare image": {"input": [{"type": "image_generation_call", "id": "ig_1"}, {"role": "user", "content": "a"}]},
         "bare item": {"input": [{"type": "reasoning", "id": reasoning, "summary": []}, {"role": "user", "content": "a"}]},
         "conversation": {"conversation": "conv_1", "input": "a"},
         "file": {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "file-1"}]}]},
@@ -203,6 +268,24 @@ def test_a_response_belongs_to_its_owner(remember, stream):
     for place in ("previous", "reference", "bare item"):
         reply = asked(served, keys["alice"], {**BODY, **refused[place]})
         assert b"unknown_id" not in reply.body, place
+
+
+REPEATED = {
+    "at the top": lambda last: f'"previous_response_id": "{last}", "previous_response_id": null',
+    "deeper": lambda last: f'"tools": [{{"type": "a", "container": "{last}", "container": {{"type": "auto"}}}}]',
+    "in an item": lambda last: f'"input": [{{"type": "item_reference", "id": "{last}", "id": "rs_1"}}], "input": "a"',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", REPEATED)
+def test_of_repeated_members_each_may_count(place):
+    served, keys = served_for("alice", "bob")
+    last = asked(served, keys["alice"], BODY).json["id"]
+    body = f"{json.dumps(BODY)[:-1]}, {REPEATED[place](last)}}}".encode()
+    count = len(served.upstream.requests)
+    reply = asked(served, keys["bob"], body)
+    assert (404, "unknown_id") == (reply.status, reply.json["error"]["code"]), reply.body
+    assert count == len(served.upstream.requests)
 
 
 def test_the_error_is_that_of_the_api():

@@ -12,18 +12,22 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
+from urllib.parse import parse_qsl
 
-from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.jsontext import Members, dump_json, load_every_member, load_json
 from innervoice.gateway.errors import NO_STORE
 from innervoice.gateway.limits import LIMITS
+from innervoice.gateway.passing.forms import FormReader
 from innervoice.gateway.passing.passed_json import PassedJson
 from innervoice.memory.sealed_store import SealedStore
 from innervoice.memory.store_calls import StoreCalls
 from innervoice.memory.stores.store import StoreError
 from innervoice.wire.dialects import dialect_named
 from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.paths import folded
 from innervoice.wire.refusals import Refusal, Refused
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ __all__ = [
     "ids_in_request",
     "is_list",
     "kept_by",
+    "unreadable",
 ]
 
 UnknownIds: TypeAlias = Literal["refuse", "allow"]
@@ -48,6 +53,9 @@ _OWNER = "/ids"
 """The tenant under which the records are stored; no owner's name contains a slash."""
 _KIND = "owned id"
 _REFERENCE = "item_reference"
+_FORM = "multipart/form-data"
+_UPLOAD = "upload"
+"""The first segment of paths whose bodies are files."""
 _NAMING = frozenset(
     {
         "previous_response_id", "previous_interaction_id", "comparison_response_id", "conversation", "thread", "container", "container_id", "file_id",
@@ -56,6 +64,13 @@ _NAMING = frozenset(
     }
 )  # fmt: skip
 """Members of requests, in lower case, whose value is an id, a list of ids, or an object with an `id`."""
+_NO_IDS = frozenset({"auto", "none"})
+"""Words that stand in the place of an id: no conversation, or a new one."""
+_OBJECTS = frozenset({"audio"})
+"""Those that hold an id only in an object; as a text they are the sound itself."""
+_BARE = {"reasoning": "encrypted_content", "image_generation_call": "result"}
+"""Items that a request may name by their id alone, each with the member that has its content otherwise."""
+_CALLS = frozenset({"tool_use", "server_tool_use"})
 _RESOURCES = frozenset({"file_uri", "fileuri", "file_name", "filename"})
 """Those whose value names something at the provider only in the form `files/ID`; others are names of the user's own files."""
 _BATCHED = ("input_file_id", "input_files", "input_files", "file_name", "fileName")
@@ -77,8 +92,8 @@ _NOT_BEFORE_IDS = ("models", "model", "tunedmodels", "projects", "locations", "p
 _LIKE_AN_ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9_.-]{12,}")
 _VERB = re.compile(r":[A-Za-z]+$")
 _MENTION = re.compile(
-    rb'\\u00[2-7]|item_reference|"reasoning"|"(?:%b)"'
-    % b"|".join(sorted(name.encode() for name in _NAMING)),
+    rb'\\u00[2-7]|item_reference|"(?:%b)"'
+    % b"|".join(sorted(name.encode() for name in (*_NAMING, *_BARE))),
     re.IGNORECASE,
 )
 """Without any of these, a body names no id. A name may be written with escapes."""
@@ -105,56 +120,86 @@ def _mentions_ids(data: bytes) -> bool:
 def ids_in_request(value: Any, *, apart: Iterable[str] = ()) -> set[str]:
     """Returns the ids of stored state that a request names.
 
-    :param value: The body.
+    :param value: The body, as `load_every_member` reads it: of repeated members each may count.
     :param apart: Members at its top that somebody else looks after; references to items belong to them.
     """
-    if not isinstance(value, dict):
+    if not isinstance(value, Members):
         return set(_named(value))
-    names = frozenset(apart)
-    rest = {name: member for name, member in value.items() if name not in names}
-    found = set(_named(rest))
-    if names:
-        found -= {text for item in as_list(value.get("input")) if as_dict(item).get("type") == _REFERENCE for text in _texts(item)}  # fmt: skip
+    counts = Counter(name for name, _ in value)
+    names = {name for name in apart if counts[name] == 1}
+    found = set(_named(Members((name, member) for name, member in value if name not in names)))
+    if names and counts["input"] == 1:
+        items = [dict(item) for item in as_list(dict(value)["input"]) if isinstance(item, Members)]
+        found -= {str(item.get("id")) for item in items if item.get("type") == _REFERENCE}
     return found
 
 
 def _named(value: Any) -> Iterator[str]:
-    if isinstance(value, list):
+    if isinstance(value, Members):
+        yield from _named_by(value)
+    elif isinstance(value, list):
         for item in value:
             yield from _named(item)
-    if not isinstance(value, dict):
-        return
-    kind = value.get("type")
-    if kind == _REFERENCE or (kind == "reasoning" and not value.get("encrypted_content")):
-        yield from _texts(value.get("id"))
-    for name, member in value.items():
+
+
+def _named_by(members: Members) -> Iterator[str]:
+    """The ids that an object names."""
+    kinds = {member for name, member in members if name == "type" and isinstance(member, str)}
+    if _REFERENCE in kinds or any(_is_bare(members, _BARE[kind]) for kind in kinds & _BARE.keys()):
+        yield from _texts(members)
+    for name, member in members:
         lowered = name.lower()
-        if lowered in _UNREAD or (lowered == "input" and kind in ("tool_use", "server_tool_use")):
+        if lowered in _UNREAD or (lowered == "input" and kinds and kinds <= _CALLS):
             continue
         if lowered in _RESOURCES:
-            yield from (text for text in _texts(member) if "files/" in text)
-        elif lowered in _NAMING:
-            yield from _texts(member)
+            yield from (text for text in _texts(member) if "files/" in folded((text,)))
+        elif lowered in _NAMING and not (lowered in _OBJECTS and isinstance(member, str)):
+            yield from (text for text in _texts(member) if text not in _NO_IDS)
         yield from _named(member)
+
+
+def _is_bare(members: Members, content: str) -> bool:
+    """True for an item that is only an id: the provider puts the rest in its place."""
+    contents = [member for name, member in members if name == content]
+    return not contents or not all(contents)
 
 
 def _texts(value: Any) -> Iterator[str]:
     """The ids in a member: itself, those of a list, or that of an object."""
-    if isinstance(value, dict):
-        value = value.get("id")
-    for item in value if isinstance(value, list) else [value]:
+    values = value if isinstance(value, list) else [value]
+    if isinstance(value, Members):
+        values = [member for name, member in value if name == "id"]
+    elif isinstance(value, dict):
+        values = [value.get("id")]
+    for item in values:
         if isinstance(item, str) and item:
             yield item
 
 
 def _files_of_batches(value: Any) -> set[str]:
     """The files whose lines are requests."""
-    if isinstance(value, list):
-        return {name for item in value for name in _files_of_batches(item)}
-    if not isinstance(value, dict):
+    if isinstance(value, Members):
+        own = {text for name, member in value if name in _BATCHED for text in _texts(member)}
+        return own.union(*(_files_of_batches(member) for _, member in value))
+    return {name for item in as_list(value) for name in _files_of_batches(item)}
+
+
+def _ids_in_field(name: str, text: str | None) -> set[str]:
+    """The ids in a field of a form; raises `ValueError` for one that is a file."""
+    name = name.removesuffix("[]")
+    if text is None:
+        if name.lower() in _NAMING - _RESOURCES - _OBJECTS:
+            raise ValueError(f"{name} is a file")
         return set()
-    own = {text for name in _BATCHED for text in _texts(value.get(name))}
-    return own | {name for member in value.values() for name in _files_of_batches(member)}
+    is_json = text.lstrip()[:1] in ("{", "[")
+    value = load_every_member(text) if is_json else text
+    return set(_named(Members([(name, value)])))
+
+
+def _from_query(query: str) -> Members:
+    """A query, or a form of that kind, as an object."""
+    pairs = parse_qsl(query.replace(";", "&"), keep_blank_values=True)
+    return Members((name.removesuffix("[]"), value) for name, value in pairs)
 
 
 def ids_in_answer(value: Mapping[str, Any]) -> set[str]:
@@ -172,7 +217,7 @@ def _given(value: Any) -> Iterator[str]:
             yield from _given(item)
     elif isinstance(value, dict):
         for name, member in value.items():
-            if name in _UNREAD or (name == "input" and value.get("type") in ("tool_use", "server_tool_use")):  # fmt: skip
+            if name in _UNREAD or (name == "input" and value.get("type") in _CALLS):
                 continue
             if name in _GIVING:
                 yield from _texts(member)
@@ -219,6 +264,14 @@ def _plain(name: str) -> str:
     return name.rstrip("/").rpartition("/")[2]
 
 
+def unreadable(what: str) -> Refused:
+    """The refusal of a body that could name what belongs to another owner."""
+    text = (
+        f"several owners share an account here, and what this request names cannot be read: {what}"
+    )
+    return Refused(Refusal(text=text))
+
+
 # ---- whose they are ------------------------------------------------------------------------------
 
 
@@ -263,10 +316,10 @@ class OwnedIds:
 
     async def check_answer(self, report: Report, dialect: str, body: bytes) -> None:
         """The same for a request for an answer; what it goes on from, and items that it only refers to, are looked up where they are stored."""
-        if not report.is_shared or not _mentions_ids(body):
+        if not _mentions_ids(body) or not await self.is_enforced(report):
             return
         try:
-            value = load_json(body)
+            value = load_every_member(body)
         except ValueError:
             return  # it is refused for this
         api = dialect_named(dialect).stored_answers
@@ -351,16 +404,45 @@ class OwnedPath:
         """Raises `Refused` for an id in the path that is not the caller's."""
         await self._check(ids_in_path(self._segments))
 
-    async def check_body(self, body: bytes, check: ModelCheck) -> None:
-        """Raises `Refused` for an id in a body that is not the caller's, and for a batch of lines that name models which it may not use."""
+    async def check_body(self, body: bytes, check: ModelCheck, *, is_form: bool = False) -> None:
+        """Raises `Refused` for an id in a body that is not the caller's, and for a batch of lines that name models which it may not use.
+
+        :param body: JSON, or with `is_form` an encoded form.
+        :param check: The models that the caller may use.
+        """
+        if not body.strip():
+            return
         try:
-            value = load_json(body)
-        except ValueError:
-            return  # the provider says what is wrong with it
+            value = _from_query(body.decode("latin-1")) if is_form else load_every_member(body)
+        except ValueError as error:
+            if self._segments[0] == _UPLOAD:
+                return  # a file, whatever it looks like
+            raise unreadable(str(error)) from None
         await self._check(ids_in_request(value))
         if check.is_needed:
             for name in sorted(_files_of_batches(value)):
                 check.batch(name, await self._ids.models_of(name))
+
+    def form_check(self, content_type: str) -> Callable[[bytes | None], Coroutine[Any, Any, None]]:
+        """Returns what checks the pieces of a form before they are sent; None is its end."""
+        kind = content_type.partition(";")[0].strip().lower()
+        reader: FormReader | None = None
+
+        async def check(piece: bytes | None) -> None:
+            nonlocal reader
+            if not await self.is_enforced() or (kind != _FORM and self._segments[0] == _UPLOAD):
+                return
+            try:
+                reader = reader or FormReader(content_type)
+                if piece is None:
+                    reader.end()
+                fields = reader.feed(piece or b"")
+                names = {name for field in fields for name in _ids_in_field(*field)}
+            except ValueError as error:
+                raise unreadable(str(error)) from None
+            await self._check(names)
+
+        return check
 
     async def _check(self, names: set[str]) -> None:
         self._named |= names

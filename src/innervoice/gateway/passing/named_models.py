@@ -6,22 +6,20 @@ in any letter case, because servers differ in which one counts. Messages are not
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from email import message_from_bytes
-from email.message import Message
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import parse_qsl
 
-from innervoice.canon.jsontext import dump_json
+from innervoice.canon.jsontext import Members, dump_json, load_every_member
 from innervoice.gateway.callers import Caller
 from innervoice.gateway.errors import model_not_allowed
+from innervoice.gateway.passing.forms import Form, form_of
 from innervoice.wire.dialects import HISTORY_MEMBERS
 from innervoice.wire.refusals import Refusal, Refused
 
-__all__ = ["Form", "ModelCheck", "form_of", "models_in", "models_in_lines", "models_in_members"]
+__all__ = ["ModelCheck", "models_in", "models_in_lines", "models_in_members"]
 
 _MEMBERS = frozenset({"model", "models", "modelid", "model_id", "model_name", "fallbacks", "fallback_models", "engine", "deployment"})  # fmt: skip
 _UNREAD = frozenset({*HISTORY_MEMBERS, "metadata", "system", "instructions", "prompt"})
@@ -31,22 +29,13 @@ _FILES, _BATCH = "files", "batch"
 _VERB = re.compile(r":[A-Za-z]+$")
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """The members of an object, repeated ones too."""
-
-
 def models_in(data: bytes | bytearray | memoryview | str) -> set[str]:
     """Returns the models that a JSON text names; raises `ValueError` if it is none."""
-    text = data if isinstance(data, str) else bytes(data)
-    try:
-        value = json.loads(text, object_pairs_hook=_Pairs)
-        return set(_models(value))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    return set(_models(load_every_member(data)))
 
 
 def _models(value: Any) -> Iterator[str]:
-    if isinstance(value, _Pairs):
+    if isinstance(value, Members):
         for name, member in value:
             if name.lower() in _UNREAD:
                 continue
@@ -59,7 +48,7 @@ def _models(value: Any) -> Iterator[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    items = value if isinstance(value, list) and not isinstance(value, _Pairs) else [value]
+    items = value if isinstance(value, list) and not isinstance(value, Members) else [value]
     return (item for item in items if isinstance(item, str) and item)
 
 
@@ -99,44 +88,14 @@ def models_in_query(query: str) -> set[str]:
     return {value for name, value in parse_qsl(query) if name.lower() in _MEMBERS and value}
 
 
-class Form(NamedTuple):
-    """A form with several parts."""
-
-    models: set[str]
-    fields: dict[str, str]
-    """Its fields that are no files."""
-    files: tuple[bytes, ...]
-
-
-def form_of(body: bytes, content_type: str) -> Form:
-    """Reads a form; raises `ValueError` for one that has no single meaning."""
-    message = message_from_bytes(
-        b"content-type: " + content_type.encode("latin-1") + b"\r\n\r\n" + body
-    )
-    if message.defects or not message.is_multipart():
-        raise ValueError("the form cannot be read")
-    form = Form(set(), {}, ())
-    files: list[bytes] = []
-    for part in message.get_payload():
-        assert isinstance(part, Message)
-        name, data = _name_of(part), part.get_payload(decode=True)
-        if part.defects or name is None or not isinstance(data, bytes):
-            raise ValueError("a part of the form cannot be read")
-        if part.get_filename() is not None:
-            files.append(data)
-            continue
-        text = data.decode("utf-8", "replace")
-        form.fields[name.lower()] = text
+def _models_in_fields(form: Form) -> Iterator[str]:
+    for name, text in form.fields:
         if name.lower() in _MEMBERS:
-            form.models.add(text)
-        elif text.lstrip()[:1] in ("{", "["):
-            form.models.update(models_in(text))
-    return form._replace(files=tuple(files))
-
-
-def _name_of(part: Message) -> str | None:
-    name = part.get_param("name", header="content-disposition")
-    return name[2] if isinstance(name, tuple) else name
+            if text is None:
+                raise ValueError("the name of a model is a file")
+            yield text
+        elif text is not None and text.lstrip()[:1] in ("{", "["):
+            yield from models_in(text)
 
 
 class ModelCheck:
@@ -164,11 +123,6 @@ class ModelCheck:
         """Checks the path and the query."""
         self.names(sorted(models_in_path(segments) | models_in_query(query)))
 
-    def encoding(self, encoding: str) -> None:
-        """Raises `Refused` for a compressed body."""
-        if encoding.strip().lower() not in ("", "identity"):
-            raise _unreadable("the body is compressed")
-
     def body(self, body: bytes, content_type: str, words: str) -> None:
         """Checks a body: a form, or JSON; `words` is the path without its version."""
         kind = content_type.partition(";")[0].strip().lower()
@@ -180,11 +134,11 @@ class ModelCheck:
             else:
                 self.names(sorted(models_in(body)))
         except ValueError as error:
-            raise _unreadable(str(error)) from None
+            raise self.unreadable(str(error)) from None
 
     def _form(self, form: Form, words: str) -> None:
-        self.names(sorted(form.models))
-        if words == _FILES and form.fields.get("purpose") == _BATCH:
+        self.names(sorted(_models_in_fields(form)))
+        if words == _FILES and ("purpose", _BATCH) in form.fields:
             self.lines = sorted({name for file in form.files for name in models_in_lines(file)})
             self.names(self.lines)
 
@@ -201,7 +155,7 @@ class ModelCheck:
             try:
                 self.names(sorted(models_in(message)))
             except ValueError:
-                raise _unreadable("a message is not JSON") from None
+                raise self.unreadable("a message is not JSON") from None
 
     def must_name(self) -> None:
         """Raises `Refused` if the request named no model: the provider would choose one."""
@@ -209,8 +163,7 @@ class ModelCheck:
             text = "this key is for certain models only, and the request names none; the provider would choose one"
             raise Refused(Refusal(text=text, status=403))
 
-
-def _unreadable(what: str) -> Refused:
-    """The refusal of a body in which a limited key could hide the name of a model."""
-    text = f"this key is for certain models only, and its models cannot be read from this request: {what}"
-    return Refused(Refusal(text=text))
+    def unreadable(self, what: str) -> Refused:
+        """Returns the refusal of a body in which a limited key could hide the name of a model."""
+        text = f"this key is for certain models only, and its models cannot be read from this request: {what}"
+        return Refused(Refusal(text=text))

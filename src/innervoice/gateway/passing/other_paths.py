@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -26,7 +26,7 @@ from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
-from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer
+from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer, unreadable
 from innervoice.gateway.passing.named_models import ModelCheck
 from innervoice.gateway.passing.passed_json import PassedJson
 from innervoice.gateway.routes import Route
@@ -70,8 +70,11 @@ _USE_A_MODEL = (
     "realtime/sessions", "realtime/transcription_sessions", "videos",
 )  # fmt: skip
 """Paths that choose a model themselves where the body names none."""
-_WORDS = ("application/x-www-form-urlencoded", "application/json")
-_BLANKS = b" \t\r\n\xef\xbb\xbf"
+_FORM = "application/x-www-form-urlencoded"
+_WORDS = (_FORM, "application/json")
+_COMPRESSED = "the body is compressed"
+_BLANKS = b" \t\r\n\x00\xef\xbb\xbf\xfe\xff"
+"""What may stand before JSON in any UTF."""
 _MOST_BLANKS = 4096
 _KEYS_IN_QUERIES = frozenset({"key", "access_token", "oauth_token", "api_key", "api-key"})
 _USAGE_MEMBERS = ("usage", "usageMetadata", "usage_metadata", "billed_units")
@@ -222,14 +225,9 @@ class OtherPaths:
             place.words in _WITH_MODEL and kind == "application/json" and incoming.method == "POST"
         )
         most = self._gateway.limits.body_bytes
-        is_form = kind.startswith("multipart/") or kind in _WORDS
-        if check.is_needed and not body.is_empty:
-            check.encoding(incoming.headers.get("content-encoding", ""))
-            if is_form or await body.begins_like_json():
-                check.body(await body.read(most), incoming.headers.get("content-type", ""), place.words)  # fmt: skip
         is_checked = not body.is_empty and (check.is_needed or await ids.is_enforced())
-        if is_checked and await body.begins_like_json():
-            await ids.check_body(await body.read(most), check)
+        if is_checked:
+            await self._check(incoming, body, place, check, ids)
         if check.is_needed and incoming.method == "POST" and place.words in _USE_A_MODEL:
             check.must_name()
         if not is_known:
@@ -245,6 +243,25 @@ class OtherPaths:
         if model != name:
             body.whole = dump_json({**value, "model": model})
         return model
+
+    async def _check(
+        self, incoming: Incoming, body: _Body, place: OtherPath, check: ModelCheck, ids: OwnedPath
+    ) -> None:
+        """Raises `Refused` for a body that names what the caller may not use, or could hide it."""
+        content_type = incoming.headers.get("content-type", "")
+        kind = content_type.partition(";")[0].strip().lower()
+        most = self._gateway.limits.body_bytes
+        if incoming.headers.get("content-encoding", "").strip().lower() not in ("", "identity"):
+            raise check.unreadable(_COMPRESSED) if check.is_needed else unreadable(_COMPRESSED)
+        if kind.startswith("multipart/"):
+            body.watch = ids.form_check(content_type)
+            if check.is_needed:
+                check.body(await body.read(most), content_type, place.words)
+        elif kind in _WORDS or await body.begins_like_json():
+            data = await body.read(most)
+            if check.is_needed:
+                check.body(data, content_type, place.words)
+            await ids.check_body(data, check, is_form=kind == _FORM and not await body.begins_like_json())  # fmt: skip
 
     def _model_at(self, upstream: str, name: str) -> str:
         """A model's name as the upstream spells it: without the provider, or what an entry of [[models]] reaches there."""
@@ -373,6 +390,8 @@ class _Body:
         self.whole: bytes | None = None
         self.refusal: Refusal | None = None
         """Why the client's body could not be passed on."""
+        self.watch: Callable[[bytes | None], Awaitable[None]] | None = None
+        """Is shown each piece before it is passed on, and None at the end; raises `Refused` for what may not be."""
         self._receive: Receive = incoming.receive
         length = headers.get("content-length", "0").strip()
         self.is_empty = "transfer-encoding" not in headers and length in ("", "0")
@@ -421,18 +440,25 @@ class _Body:
             raise ConnectionError from None
 
     async def _pieces(self, most: int) -> AsyncIterator[bytes]:
-        size = 0
+        size, held = 0, b""
         piece, self._begun = self._begun, b""
         while True:
             size += len(piece)
             if size > most:
                 text = f"the body is too large; at most {most} bytes are accepted"
                 raise Refused(Refusal(text=text, status=413))
+            if piece and self.watch is not None:
+                await self.watch(piece)
+                # The last piece waits for the end: with it the body may be whole for the provider.
+                piece, held = held, piece
             if piece:
                 yield piece
             if not self._has_more:
                 break
             piece = await self._next()
+        if self.watch is not None:
+            await self.watch(None)
+            yield held
         self._end.set()
 
     async def _next(self) -> bytes:
