@@ -74,6 +74,12 @@ class Provider:
                 return 200, {}, _FILE
             case "GET", ["v1", "files"]:
                 return 200, {}, {"object": "list", "data": [_FILE, {**_FILE, "id": "file-2"}]}
+            case "GET", ["v1", "conversations"]:
+                return 200, {}, [{"id": "conv_1"}, {"id": "conv_2"}]
+            case "GET", ["v1beta", "fileSearchStores"]:
+                return 200, {}, {"fileSearchStores": [{"name": "fileSearchStores/alices"}]}
+            case "POST", ["v1beta", "fileSearchStores"]:
+                return 200, {}, {"name": "fileSearchStores/alices"}
             case "GET", ["v1", "files", _, "content"]:
                 return 200, {"content-type": "application/octet-stream"}, b"x" * 5_000_000
             case "POST", ["v1", "chat", "completions"] | ["v1", "messages"]:

@@ -22,7 +22,7 @@ from innervoice.memory.stores.ram import RamStore
 pytest.importorskip("aiohttp")
 CLAUDES, OPENAIS, GEMINIS = "sk-ant-planted-1", "sk-proj-planted-2", "AIza-planted-3"
 GATEWAYS = "iv-" + "g" * 43
-OWNERS = {"openai": "sk-proj-of-the-owner", "anthropic": "sk-ant-of-the-owner", "gemini": "AIza-of-the-owner"}  # fmt: skip
+OWNERS = {"openai": "sk-proj-of-the-owner", "anthropic": "sk-ant-of-the-owner", "gemini": "AIza-of-the-owner", "mistral": "m-of-the-owner"}  # fmt: skip
 
 
 class Running:
@@ -65,7 +65,7 @@ def gateway(keys=("env:OWNER",), store=None, *, at=None, **server):
     with running_provider() as provider:
         upstreams = {
             name: UpstreamSettings(base_url=(at or provider.url) + version, keys=tuple(f"env:{name}" if key == "env:OWNER" else key for key in keys))
-            for name, version in (("openai", "/v1"), ("anthropic", ""), ("gemini", "/v1beta"))
+            for name, version in (("openai", "/v1"), ("anthropic", ""), ("gemini", "/v1beta"), ("mistral", "/v1"))
         }  # fmt: skip
         config = GatewayConfig(upstreams=upstreams, server=ServerSettings(**server))
         served = Gateway(config, OWNERS, log=reports.append, key=KEY, store=store)

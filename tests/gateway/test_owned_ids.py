@@ -3,8 +3,10 @@
 import asyncio
 import gzip
 import json
+from contextlib import ExitStack
 
 import pytest
+from websockets.exceptions import ConnectionClosed
 
 from gateway.calling import Counted, made
 from gateway.harness import Served, Upstream
@@ -131,6 +133,109 @@ def test_what_a_batch_gives_belongs_to_its_owner(owners):
     assert "batch_1" == batch.json()["id"]
     assert "unknown_id" in owners.ask("bob", "GET", "/openai/v1/batches/batch_1").text
     assert "unknown_id" not in owners.ask("alice", "GET", "/openai/v1/batches/batch_1").text
+
+
+# Ids of Alice's in the address, and in members that other APIs name them in.
+ADDRESSED = {
+    "letters alone": ("GET", "/gemini/v1beta/files/kxqhvnjtyrlw", None),
+    "a name of one's own": ("GET", "/gemini/v1beta/fileSearchStores/alices", None),
+    "an escape in an escape": ("GET", "/openai/v1/files%252Ffile-1", None),
+    "behind a parameter": ("GET", "/openai/v1/files;x/file-1", None),
+    "behind another spelling": ("GET", "/openai/v1/Files/filealice", None),
+    "the query": ("POST", "/openai/v1/other?file_id=file-1", {}),
+    "a list in the query": ("POST", "/openai/v1/other?a=1;file_ids[]=file-1", {}),
+    "a call": ("GET", "/openai/v1/realtime?call_id=rtc_u1", None),
+    "an upload": ("POST", "/gemini/upload/v1beta/files?upload_id=8", {}),
+    "another case": ("POST", "/gemini/v1beta/models/m:embedContent", {"fileUri": "https://x/v1beta/Files/1"}),
+    "a store that is searched": ("POST", "/gemini/v1beta/other", {"tools": [{"fileSearch": {"fileSearchStoreNames": ["fileSearchStores/alices"]}}]}),
+    "a skill": ("POST", "/anthropic/v1/other", {"container": {"skills": [{"type": "custom", "skill_id": "skill_01AbCdEf"}]}}),
+    "an agent": ("POST", "/anthropic/v1/sessions", {"agent": {"type": "agent", "id": "agent_01AbCdEf"}}),
+    "a vault": ("POST", "/anthropic/v1/sessions", {"vault_ids": ["vlt_01AbCdEf"]}),
+    "a voice": ("POST", "/openai/v1/audio/speech", {"model": "m", "input": "a", "voice": {"id": "voice_1"}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", ADDRESSED)
+def test_an_id_that_is_not_ones_own_is_not_sent(owners, place):
+    method, path, body = ADDRESSED[place]
+    reply = owners.ask("bob", method, path, **({} if body is None else {"json": body}))
+    assert (404, []) == (reply.status_code, owners.running.provider.requests), reply.text
+
+
+# What is for everybody, or no id at all.
+FOR_ALL = {
+    "a skill of the provider": ("/anthropic/v1/other", {"skills": [{"type": "anthropic", "skill_id": "pptx"}]}),
+    "an agent of the provider": ("/gemini/v1beta/other", {"agent": "deep-research-pro-preview-12-2025"}),
+    "a voice for everybody": ("/openai/v1/audio/speech", {"model": "m", "input": "a", "voice": "alloy"}),
+    "no conversation": ("/openai/v1/other", {"conversation": "none"}),
+    "a verb behind a collection": ("/openai/v1/threads/runs", {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", FOR_ALL)
+def test_what_is_for_everybody_is_sent(owners, place):
+    path, body = FOR_ALL[place]
+    owners.ask("bob", "POST", path, json=body)
+    assert 1 == len(owners.running.provider.requests)
+
+
+def test_an_upload_goes_on_with_its_owner(owners):
+    """Google names it in the address for the next part."""
+    start = {"headers": {"x-goog-upload-command": "start"}, "json": {}}
+    url = owners.ask("alice", "POST", "/gemini/upload/v1beta/files", **start).headers["x-goog-upload-url"]  # fmt: skip
+    path = url.removeprefix(owners.running.url)
+    assert 404 == owners.ask("bob", "POST", path, content=b"x").status_code
+    assert 200 == owners.ask("alice", "POST", path, content=b"x").status_code
+
+
+MESSAGES = {
+    "a store": {"type": "session.update", "session": {"tools": [{"vector_store_ids": ["vs_alices"]}]}},
+    "another connection": {"setup": {"model": "models/m", "sessionResumption": {"handle": "alices"}}},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("place", MESSAGES)
+@pytest.mark.parametrize("binary", [False, True])
+def test_messages_of_a_websocket_name_ones_own_alone(owners, place, binary):
+    headers = {"authorization": f"Bearer {owners.keys['bob']}"}
+    text = json.dumps(MESSAGES[place])
+    with owners.running.connect("/openai/v1/realtime", headers) as socket:
+        socket.recv(timeout=60)
+        socket.send('{"type": "response.create", "response": {"conversation": "none", "input": [{"type": "item_reference", "id": "item_1"}]}}')  # fmt: skip
+        assert "response.create" in socket.recv(timeout=60)
+        socket.send(b"\x00\x01 sound")
+        assert b"\x00\x01 sound" == socket.recv(timeout=60)
+        socket.send(text.encode() if binary else text)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=60)
+    assert 1008 == closed.value.rcvd.code
+
+
+def test_a_connection_is_gone_on_with_by_its_owner(owners):
+    """Gemini's live API gives a handle for that, in binary messages."""
+    told = json.dumps({"sessionResumptionUpdate": {"newHandle": "handle-1", "resumable": True}})
+    resumed = json.dumps({"setup": {"sessionResumption": {"handle": "handle-1"}}})
+    with ExitStack() as sockets:
+        alice, again, bob = (
+            sockets.enter_context(owners.running.connect("/openai/v1/realtime", {"authorization": f"Bearer {owners.keys[name]}"}))
+            for name in ("alice", "alice", "bob")
+        )  # fmt: skip
+        for socket in (alice, again, bob):
+            socket.recv(timeout=60)
+        alice.send(told.encode())  # which this provider repeats
+        assert told.encode() == alice.recv(timeout=60)
+        again.send(resumed)
+        assert resumed == again.recv(timeout=60)
+        bob.send(resumed)
+        with pytest.raises(ConnectionClosed):
+            bob.recv(timeout=60)
+
+
+def test_lists_of_every_form_show_each_owner_its_own(owners):
+    owners.ask("alice", "POST", "/gemini/v1beta/fileSearchStores", json={})
+    stores = [owners.ask(name, "GET", "/gemini/v1beta/fileSearchStores").json() for name in owners.keys]  # fmt: skip
+    assert [{"fileSearchStores": [{"name": "fileSearchStores/alices"}]}, {"fileSearchStores": []}] == stores  # fmt: skip
+    assert [] == owners.ask("bob", "GET", "/mistral/v1/conversations").json()
 
 
 def test_a_list_shows_each_owner_its_own(owners):
@@ -286,6 +391,14 @@ def test_of_repeated_members_each_may_count(place):
     reply = asked(served, keys["bob"], body)
     assert (404, "unknown_id") == (reply.status, reply.json["error"]["code"]), reply.body
     assert count == len(served.upstream.requests)
+
+
+@pytest.mark.parametrize("more", [{"previous_response_id": "resp_alices"}, {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "file-1"}]}]}], ids=str)  # fmt: skip
+def test_nobody_counts_what_another_owner_has(more):
+    served, keys = served_for("alice", "bob")
+    reply = asked(served, keys["bob"], {**BODY, **more}, "/v1/responses/input_tokens")
+    assert reply.status in (400, 404), reply.body
+    assert [] == served.upstream.requests
 
 
 def test_the_error_is_that_of_the_api():

@@ -147,6 +147,8 @@ async def counted(
     check_model(caller, request.name)
     route = gateway.routes.route(request.name)
     route = with_credentials(route, admitted.credentials, report.notes.append)
+    report.is_shared = admitted.has_key and gateway.routes.is_shared(request.name)
+    await gateway.owned_ids.check_answer(report, endpoint.dialect, body)
     candidate = route.candidates[0]
     if api := dialect_named(endpoint.dialect).stored_answers:
         state = ResponseState(

@@ -14,6 +14,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl
 
@@ -60,14 +61,20 @@ _NAMING = frozenset(
     {
         "previous_response_id", "previous_interaction_id", "comparison_response_id", "conversation", "thread", "container", "container_id", "file_id",
         "file_ids", "input_file_id", "input_files", "training_file", "validation_file", "vector_store_ids", "vector_store_id", "cached_content", "cachedcontent",
-        "file_uri", "fileuri", "file_name", "filename", "batch_id", "upload_id", "audio",
+        "file_uri", "fileuri", "file_name", "filename", "batch_id", "upload_id", "audio", "voice", "handle", "file_search_store_names",
+        "filesearchstorenames", "library_ids", "agent_id", "collection_ids", "dataset_id", "vault_ids", "environment_id", "memory_store_id",
     }
 )  # fmt: skip
 """Members of requests, in lower case, whose value is an id, a list of ids, or an object with an `id`."""
 _NO_IDS = frozenset({"auto", "none"})
 """Words that stand in the place of an id: no conversation, or a new one."""
-_OBJECTS = frozenset({"audio"})
-"""Those that hold an id only in an object; as a text they are the sound itself."""
+_OBJECTS = frozenset({"audio", "voice"})
+"""Those that hold an id only in an object; as a text they are the sound itself, or the name of a voice for everybody."""
+_MADE = frozenset({"skill_id", "agent"})
+"""Members that name something of a provider's own, for everybody, or what somebody has made there: that has the form of an id."""
+_MADE_ID = re.compile(r"[a-z]+_(?=.*[0-9])[A-Za-z0-9]{8,}")
+_IN_QUERIES = frozenset({"call_id"})
+"""Further members that name such an id in a query: a call that is being made."""
 _BARE = {"reasoning": "encrypted_content", "image_generation_call": "result"}
 """Items that a request may name by their id alone, each with the member that has its content otherwise."""
 _CALLS = frozenset({"tool_use", "server_tool_use"})
@@ -75,7 +82,7 @@ _RESOURCES = frozenset({"file_uri", "fileuri", "file_name", "filename"})
 """Those whose value names something at the provider only in the form `files/ID`; others are names of the user's own files."""
 _BATCHED = ("input_file_id", "input_files", "input_files", "file_name", "fileName")
 """Members of a batch that name its lines."""
-_GIVING = frozenset({"container", "container_id", "file_id", "output_file_id", "error_file_id", "audio", "upload_id"})  # fmt: skip
+_GIVING = frozenset({"container", "container_id", "file_id", "output_file_id", "error_file_id", "audio", "upload_id", "newHandle"})  # fmt: skip
 """Members of answers, at any depth, that give an id."""
 _UNREAD = frozenset(
     {"arguments", "args", "metadata", "json", "parameters", "input_schema", "schema"}
@@ -84,23 +91,27 @@ _UNREAD = frozenset(
 _COLLECTIONS = frozenset(
     {
         "responses", "conversations", "files", "batches", "containers", "cachedcontents", "uploads", "vector_stores", "completions", "interactions",
-        "threads", "jobs", "operations", "videos", "assistants", "skills", "evals", "runs",
+        "threads", "jobs", "operations", "videos", "assistants", "skills", "evals", "runs", "filesearchstores", "documents", "libraries", "agents",
+        "datasets", "corpora", "collections", "sessions", "environments", "vaults", "memory_stores",
     }
 )  # fmt: skip
 """Segments of paths, in lower case, behind which an id stands."""
+_WORDS = _COLLECTIONS | {"characters", "compact", "count", "edits", "extensions", "images", "import", "input_tokens", "search", "upload", "usage"}  # fmt: skip
+"""What stands there besides: Google's ids may have letters alone, and users may choose them."""
 _NOT_BEFORE_IDS = ("models", "model", "tunedmodels", "projects", "locations", "publishers")
 _LIKE_AN_ID = re.compile(r"(?=.*[0-9])[A-Za-z0-9_.-]{12,}")
 _VERB = re.compile(r":[A-Za-z]+$")
 _MENTION = re.compile(
     rb'\\u00[2-7]|item_reference|"(?:%b)"'
-    % b"|".join(sorted(name.encode() for name in (*_NAMING, *_BARE))),
+    % b"|".join(sorted(name.encode() for name in (*_NAMING, *_MADE, *_BARE))),
     re.IGNORECASE,
 )
 """Without any of these, a body names no id. A name may be written with escapes."""
 _MARKS = (b'"container', b'"file_id"', b'"audio"')
 _MARKS_OF_STORED = (*_MARKS, b'"output"', b'"outputs"')
 """Without any of these, an object of an answer gives no id."""
-_LISTS = ("data", "files", "batches", "cachedContents", "operations", "interactions")
+_NEW_HANDLE = "newHandle"
+"""With it, a later connection goes on from this one (Gemini's live API)."""
 
 
 class _Record(NamedTuple):
@@ -134,18 +145,19 @@ def ids_in_request(value: Any, *, apart: Iterable[str] = ()) -> set[str]:
     return found
 
 
-def _named(value: Any) -> Iterator[str]:
+def _named(value: Any, *, items: bool = True) -> Iterator[str]:
     if isinstance(value, Members):
-        yield from _named_by(value)
+        yield from _named_by(value, items=items)
     elif isinstance(value, list):
         for item in value:
-            yield from _named(item)
+            yield from _named(item, items=items)
 
 
-def _named_by(members: Members) -> Iterator[str]:
-    """The ids that an object names."""
+def _named_by(members: Members, *, items: bool) -> Iterator[str]:
+    """The ids that an object names; `items`: also those of items that stand there as ids alone."""
     kinds = {member for name, member in members if name == "type" and isinstance(member, str)}
-    if _REFERENCE in kinds or any(_is_bare(members, _BARE[kind]) for kind in kinds & _BARE.keys()):
+    is_bare = any(_is_bare(members, _BARE[kind]) for kind in kinds & _BARE.keys())
+    if items and (is_bare or _REFERENCE in kinds):
         yield from _texts(members)
     for name, member in members:
         lowered = name.lower()
@@ -153,9 +165,11 @@ def _named_by(members: Members) -> Iterator[str]:
             continue
         if lowered in _RESOURCES:
             yield from (text for text in _texts(member) if "files/" in folded((text,)))
+        elif lowered in _MADE:
+            yield from (text for text in _texts(member) if _MADE_ID.fullmatch(text))
         elif lowered in _NAMING and not (lowered in _OBJECTS and isinstance(member, str)):
             yield from (text for text in _texts(member) if text not in _NO_IDS)
-        yield from _named(member)
+        yield from _named(member, items=items)
 
 
 def _is_bare(members: Members, content: str) -> bool:
@@ -228,13 +242,19 @@ def ids_in_path(segments: Sequence[str]) -> set[str]:
     """Returns the outermost id in a path: what is inside of something belongs to the same owner."""
     words = [word for segment in segments for word in segment.split("/") if word]
     for before, word in zip(["", *words], words, strict=False):
-        name = _VERB.sub("", word)
-        if before.lower() in _NOT_BEFORE_IDS:
+        name, kind = _VERB.sub("", word), folded((before,))
+        if kind in _NOT_BEFORE_IDS:
             continue
-        is_behind = before.lower() in _COLLECTIONS and not name.isalpha()
+        is_behind = kind in _COLLECTIONS and name.lower() not in _WORDS
         if is_behind or _LIKE_AN_ID.fullmatch(name):
             return {name}
     return set()
+
+
+def ids_in_query(query: str) -> set[str]:
+    """Returns the ids of stored state that a query names."""
+    pairs = _from_query(query)
+    return {*_named(pairs), *(text for name, text in pairs if name.lower() in _IN_QUERIES and text)}
 
 
 def is_list(segments: Sequence[str]) -> bool:
@@ -243,13 +263,14 @@ def is_list(segments: Sequence[str]) -> bool:
     return bool(words) and words[-1].lower() in _COLLECTIONS
 
 
-def kept_by(value: dict[str, Any], owned: Callable[[str], bool]) -> dict[str, Any]:
-    """Returns a list of a provider with those of its items alone whose ids are owned."""
+def kept_by(value: Any, owned: Callable[[str], bool]) -> Any:
+    """Returns a list of a provider, or an object with lists, with those items alone whose ids are owned."""
+    if isinstance(value, list):
+        return [item for item in value if any(map(owned, _names_of(item)))]
+    members = as_dict(value).items()
     return {
-        name: [item for item in member if any(map(owned, _names_of(item)))]
-        if name in _LISTS and isinstance(member, list)
-        else member
-        for name, member in value.items()
+        name: kept_by(member, owned) if isinstance(member, list) else member
+        for name, member in members
     }
 
 
@@ -391,18 +412,17 @@ class OwnedIds:
 class OwnedPath:
     """The ids of one request that is only passed on."""
 
-    def __init__(self, ids: OwnedIds, report: Report, segments: Sequence[str], method: str) -> None:
-        self._ids, self._report, self._segments = ids, report, segments
-        self._is_lookup = method.upper() in ("GET", "HEAD")
+    def __init__(self, ids: OwnedIds, report: Report, segments: Sequence[str], query: str) -> None:
+        self._ids, self._report, self._segments, self._query = ids, report, segments, query
         self._named: set[str] = set()
 
     async def is_enforced(self) -> bool:
         """True if the caller shares the upstream with other owners."""
         return await self._ids.is_enforced(self._report)
 
-    async def check_path(self) -> None:
-        """Raises `Refused` for an id in the path that is not the caller's."""
-        await self._check(ids_in_path(self._segments))
+    async def check_address(self) -> None:
+        """Raises `Refused` for an id in the path or the query that is not the caller's."""
+        await self._check(ids_in_path(self._segments) | ids_in_query(self._query))
 
     async def check_body(self, body: bytes, check: ModelCheck, *, is_form: bool = False) -> None:
         """Raises `Refused` for an id in a body that is not the caller's, and for a batch of lines that name models which it may not use.
@@ -444,19 +464,39 @@ class OwnedPath:
 
         return check
 
+    async def check_message(self, message: str | bytes) -> None:
+        """The same for a message of a WebSocket; the items that it refers to are those of the connection."""
+        if isinstance(message, str) and not _mentions_ids(message.encode("utf-8", "surrogatepass")):
+            return
+        if not await self.is_enforced():
+            return
+        try:
+            value = load_every_member(message)
+        except ValueError as error:
+            if isinstance(message, bytes):
+                return  # sound
+            raise unreadable(str(error)) from None
+        await self._check(set(_named(value, items=False)))
+
     async def _check(self, names: set[str]) -> None:
         self._named |= names
         await self._ids.check(self._report, names)
 
-    async def is_filtered(self) -> bool:
+    async def is_filtered(self, method: str) -> bool:
         """True for a list, of which the caller sees its part."""
-        return self._is_lookup and is_list(self._segments) and await self.is_enforced()
+        return method == "GET" and is_list(self._segments) and await self.is_enforced()
 
-    async def own_part(self, value: dict[str, Any]) -> dict[str, Any]:
+    async def own_part(self, value: Any) -> Any:
         """Returns a list of the provider with what belongs to the caller."""
-        items = [item for name in _LISTS for item in as_list(value.get(name))]
-        names = [name for item in items for name in _names_of(item)]
+        lists = [value, *as_dict(value).values()]
+        names = [name for one in lists for item in as_list(one) for name in _names_of(item)]
         return kept_by(value, await self._ids.owned(self._report, names))
+
+    async def learn_message(self, message: str) -> None:
+        """Records the ids with which later connections go on from this one."""
+        if _NEW_HANDLE in message:
+            with suppress(ValueError):
+                await self._ids.learn(self._report, set(_given(load_json(message))))
 
     async def learn(self, ids: set[str], check: ModelCheck) -> None:
         """Records the ids of the answer."""

@@ -26,7 +26,7 @@ from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
-from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer, unreadable
+from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer, ids_in_query, unreadable
 from innervoice.gateway.passing.named_models import ModelCheck
 from innervoice.gateway.passing.passed_json import PassedJson
 from innervoice.gateway.routes import Route
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["OtherPath", "OtherPaths", "other_path_of", "url_of", "usage_in"]
 
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
+_ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
 _BEFORE_VERSIONS = ("upload", "download")
 """Words that stand before the version in paths of Google's APIs."""
 _SENT = frozenset(
@@ -116,8 +117,10 @@ def other_path_of(path: str, routes: Routes, usual: str | None) -> OtherPath | N
         place = OtherPath(usual, segments, is_named=False)
     else:
         return None
-    # A slash at the end may stay; another empty segment is no part of any API, and can be read as the name of a host.
-    return place if all(place.segments[:-1]) and any(place.segments) else None
+    # A slash at the end may stay; another empty segment is no part of any API, and can be read as the name of a host. What a server could decode
+    # once more has no one meaning either.
+    is_plain = all(place.segments[:-1]) and not any(map(_ESCAPE.search, place.segments))
+    return place if is_plain and any(place.segments) else None
 
 
 def url_of(base_url: str, path: str) -> str:
@@ -150,9 +153,9 @@ class OtherPaths:
         """
         check_framing(incoming.headers, self._gateway.limits)
         body = _Body(incoming)
-        ids = OwnedPath(self._gateway.owned_ids, report, place.segments, incoming.method)
+        ids = OwnedPath(self._gateway.owned_ids, report, place.segments, incoming.query)
         report.is_shared = admitted.has_key and self._gateway.routes.has_own_key(place.upstream)
-        await ids.check_path()
+        await ids.check_address()
         check = self.model_check(incoming, place, admitted)
         model = await self._model(incoming, body, place, check, ids)
         candidate = self.candidate(place, admitted, model, report)
@@ -331,10 +334,11 @@ async def _return(
     """
     headers = {**passed_back(answer.headers), **_picked(answer.headers, _RETURNED)}
     if _UPLOAD_URL in headers:
-        headers[_UPLOAD_URL] = _upload_url(headers[_UPLOAD_URL], incoming, passage)
+        url = headers[_UPLOAD_URL] = _upload_url(headers[_UPLOAD_URL], incoming, passage)
+        await passage.ids.learn(ids_in_query(urlsplit(url).query), passage.check)
     reader = _AnswerReader(headers.get("content-type", ""))
     report.status = answer.status
-    if await passage.ids.is_filtered():
+    if await passage.ids.is_filtered(incoming.method):
         await _return_list(incoming, report, answer, passage, headers)
         return
     await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
@@ -367,7 +371,7 @@ async def _return_list(
     except (ConnectionError, ValueError):
         text = f"{report.provider}: the list could not be read"
         raise Refused(Refusal(text=text, status=502)) from None
-    if isinstance(value, dict) and answer.status < 300:
+    if answer.status < 300:
         data = dump_json(await passage.ids.own_part(value))
     length = {"content-length": str(len(data)), "x-innervoice-id": report.id}
     await _begin(incoming, answer.status, {**headers, **length})

@@ -72,14 +72,15 @@ async def relay(
     model = next(iter(check.named), None)
     candidate = others.candidate(place, admitted, model, report)
     report.is_shared = admitted.has_key and gateway.routes.has_own_key(place.upstream)
-    await OwnedPath(gateway.owned_ids, report, place.segments, incoming.method).check_path()
+    ids = OwnedPath(gateway.owned_ids, report, place.segments, incoming.query)
+    await ids.check_address()
     outgoing = await others.outgoing(incoming, place, candidate, None)
     upstream = await _opened(gateway, outgoing, protocols, report)
     report.status = 101
     try:
         await _connected(incoming)
         await incoming.send({"type": "websocket.accept", "subprotocol": upstream.protocol})
-        await _both_ways(incoming, upstream, check, report)
+        await _both_ways(incoming, upstream, check, ids, report)
     finally:
         await upstream.close()
 
@@ -109,12 +110,12 @@ async def _connected(incoming: Incoming) -> None:
 
 
 async def _both_ways(
-    incoming: Incoming, upstream: Socket, check: ModelCheck, report: Report
+    incoming: Incoming, upstream: Socket, check: ModelCheck, ids: OwnedPath, report: Report
 ) -> None:
     """Passes messages on until one side closes, and tells the other."""
     tasks = [
-        asyncio.create_task(_to_upstream(incoming, upstream, check)),
-        asyncio.create_task(_to_client(incoming, upstream, report)),
+        asyncio.create_task(_to_upstream(incoming, upstream, check, ids)),
+        asyncio.create_task(_to_client(incoming, upstream, ids, report)),
     ]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -124,7 +125,9 @@ async def _both_ways(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _to_upstream(incoming: Incoming, upstream: Socket, check: ModelCheck) -> None:
+async def _to_upstream(
+    incoming: Incoming, upstream: Socket, check: ModelCheck, ids: OwnedPath
+) -> None:
     while True:
         message = await incoming.receive()
         if message["type"] == "websocket.disconnect":
@@ -134,6 +137,7 @@ async def _to_upstream(incoming: Incoming, upstream: Socket, check: ModelCheck) 
         data: str | bytes = text if text is not None else message.get("bytes") or b""
         try:
             check.message(data)
+            await ids.check_message(data)
         except Refused as error:
             reason = error.refusal.text.encode()[:_MOST_REASON].decode(errors="ignore")
             await incoming.send({"type": "websocket.close", "code": _REFUSED, "reason": reason})
@@ -141,10 +145,14 @@ async def _to_upstream(incoming: Incoming, upstream: Socket, check: ModelCheck) 
         await upstream.send(data)
 
 
-async def _to_client(incoming: Incoming, upstream: Socket, report: Report) -> None:
+async def _to_client(incoming: Incoming, upstream: Socket, ids: OwnedPath, report: Report) -> None:
     async for data in upstream.messages():
+        # Google writes JSON in binary messages.
+        text = data if isinstance(data, str) else data.decode(errors="replace") if data[:1] == b"{" else ""  # fmt: skip
+        if text:
+            report.usage = _with_counts(report.usage, text)
+            await ids.learn_message(text)
         if isinstance(data, str):
-            report.usage = _with_counts(report.usage, data)
             await incoming.send({"type": "websocket.send", "text": data})
         else:
             await incoming.send({"type": "websocket.send", "bytes": data})
