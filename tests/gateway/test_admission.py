@@ -15,7 +15,7 @@ from gateway.provider import running_provider
 from innervoice.client.proxies import proxy_of
 from innervoice.errors import UsageError
 from innervoice.gateway.app import Gateway, create_app
-from innervoice.gateway.config import GatewayConfig, ServerSettings, UpstreamSettings
+from innervoice.gateway.config import GatewayConfig, NamedModel, ServerSettings, UpstreamSettings
 from innervoice.gateway.in_thread import GatewayInThread
 from innervoice.memory.stores.ram import RamStore
 
@@ -59,15 +59,17 @@ class Running:
 
 
 @contextmanager
-def gateway(keys=("env:OWNER",), store=None, *, at=None, **server):
-    """The gateway, with upstreams that all stand at one provider."""
+def gateway(keys=("env:OWNER",), store=None, *, at=None, models=(), work=None, **server):
+    """The gateway, with upstreams that all stand at one provider; `work` is the provider that one of that name behaves like."""
     reports = []
     with running_provider() as provider:
         upstreams = {
             name: UpstreamSettings(base_url=(at or provider.url) + version, keys=tuple(f"env:{name}" if key == "env:OWNER" else key for key in keys))
             for name, version in (("openai", "/v1"), ("anthropic", ""), ("gemini", "/v1beta"), ("mistral", "/v1"))
         }  # fmt: skip
-        config = GatewayConfig(upstreams=upstreams, server=ServerSettings(**server))
+        if work:
+            upstreams["work"] = upstreams[work].replace(provider=work)
+        config = GatewayConfig(upstreams=upstreams, models=tuple(models), server=ServerSettings(**server))  # fmt: skip
         served = Gateway(config, OWNERS, log=reports.append, key=KEY, store=store)
         with GatewayInThread(create_app(served)) as server_:
             yield Running(server_.url, provider, reports)
@@ -347,6 +349,13 @@ NAMED = {
     "a fallback": ("/openai/v1/other", lambda name: {"json": {"model": "allowed", "models": ["allowed", name]}}),
     "an encoded form": ("/openai/v1/other", lambda name: {"content": f"model={name}".encode(), "headers": {"content-type": "application/x-www-form-urlencoded"}}),
     "the query": ("/openai/v1/other?model=NAME", lambda _: {"json": {}}),
+    "another separator in the query": ("/openai/v1/other?a=1;model=NAME", lambda _: {"json": {}}),
+    "a path in another case": ("/gemini/v1beta/Models/NAME:embedContent", lambda _: {"json": {}}),
+    "a path with a parameter": ("/gemini/v1beta/models;x/NAME:embedContent", lambda _: {"json": {}}),
+    "UTF-16 of any type": ("/openai/v1/other", lambda name: {"content": json.dumps({"model": name}).encode("utf-16"), "headers": {"content-type": "text/plain"}}),
+    "a field with an empty file name": ("/openai/v1/other", lambda name: form(('name="model"; filename=""', name))),
+    "an agent": ("/anthropic/v1/sessions", lambda name: {"json": {"agent": name}}),
+    "an agent by its id": ("/anthropic/v1/sessions", lambda name: {"json": {"agent": {"type": "agent", "id": name}}}),
 }  # fmt: skip
 
 
@@ -375,6 +384,8 @@ def test_a_key_for_certain_models_names_no_other_one(place):
         {"headers": {"content-encoding": "gzip"}, "content": b"{}"},
         {"headers": {"content-type": "application/json"}, "content": b'{"model": '},
         {"headers": {"content-type": "multipart/form-data"}, "content": b"--x"},
+        form(('name="x"; name="model"', "forbidden")),
+        form(('name="model"; filename="a"', "forbidden")),
         form(('name="purpose"', "batch"), ('name="file"; filename="a.jsonl"', "not JSON")),
     ],
 )  # fmt: skip
@@ -394,6 +405,64 @@ def test_a_path_that_chooses_a_model_itself_needs_one_from_such_a_key():
     with gateway(store=store) as running:
         reply = running.ask("POST", "/openai/v1/images/generations", {"authorization": f"Bearer {key}"}, json={"prompt": "a"})  # fmt: skip
         assert (403, []) == (reply.status_code, running.provider.requests)
+
+
+def test_nor_does_a_websocket_leave_the_choice_to_the_provider():
+    store = RamStore()
+    key, _ = made(store, "alice", models=("allowed",), other_paths=True)
+    with gateway(store=store) as running:
+        with (
+            pytest.raises(InvalidStatus) as raised,
+            running.connect("/openai/v1/realtime", {"authorization": f"Bearer {key}"}),
+        ):
+            pass
+        assert (403, []) == (raised.value.response.status_code, running.provider.requests)
+
+
+def test_an_upstream_with_a_name_of_its_own_is_not_its_provider():
+    """Whoever may use a provider's models may not use them at another account."""
+    store = RamStore()
+    keys = {
+        "provider": made(store, "alice", models=("openai/*",), other_paths=True)[0],
+        "upstream": made(store, "alice", models=("work/*",), other_paths=True)[0],
+    }
+    with gateway(store=store, work="openai") as running:
+        statuses = {
+            (name, path): running.ask("POST", f"/{path}/v1/embeddings", {"authorization": f"Bearer {key}"}, json={"model": model}).status_code
+            for name, key in keys.items()
+            for path, model in (("openai", "m"), ("work", "m"), ("work", "work/m"))
+        }  # fmt: skip
+        assert {("provider", "openai"): 200, ("provider", "work"): 403, ("upstream", "openai"): 403, ("upstream", "work"): 200} == statuses  # fmt: skip
+        assert b'{"model":"m"}' == running.provider.bodies[-1].replace(b" ", b"")
+
+
+BIG = [NamedModel(name="small", to=("openai/gpt-5.6",)), NamedModel(name="small[big]", to=("openai/gpt-5.6-pro",))]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/v1/chat/completions", "/v1/messages/count_tokens", "/openai/v1/embeddings"])  # fmt: skip
+def test_a_name_with_brackets_of_its_own_is_another_model(path):
+    """Other words in brackets mean nothing: Claude Code appends them."""
+    store = RamStore()
+    key, _ = made(store, "alice", models=("small",), other_paths=True)
+    headers = {"authorization": f"Bearer {key}"}
+    body = {"messages": [{"role": "user", "content": "a"}], "max_tokens": 9}
+    with gateway(store=store, models=BIG) as running:
+        refused = running.ask("POST", path, headers, json={**body, "model": "small[big]"})
+        assert (403, []) == (refused.status_code, running.provider.requests), refused.text
+        if "embeddings" not in path:
+            reply = running.ask("POST", path, headers, json={**body, "model": "small[1m]"})
+            assert 403 != reply.status_code, reply.text
+        listed = running.ask("GET", "/v1/models", headers).json()["data"]
+        assert ["small"] == [model["id"] for model in listed]
+
+
+def test_requests_in_a_request_are_not_passed_on():
+    """Google's batch endpoints take them: they would count as one, and nothing in them."""
+    inner = b"--x\r\nContent-Type: application/http\r\n\r\nPOST /v1beta/models/m:generateContent\r\n--x--"  # fmt: skip
+    headers = {"content-type": "multipart/mixed; boundary=x"}
+    with gateway() as running:
+        reply = running.ask("POST", "/gemini/batch", headers, content=inner)
+        assert (415, []) == (reply.status_code, running.provider.requests)
 
 
 def test_messages_of_a_websocket_name_allowed_models_alone():
@@ -421,6 +490,10 @@ def test_messages_of_a_websocket_name_allowed_models_alone():
 IN_ANSWERS = {
     "fallbacks": ("/v1/chat/completions", {"messages": [{"role": "user", "content": "a"}], "models": ["openai/gpt-5.6", "forbidden"]}),
     "the model of a tool": ("/v1/responses", {"input": "a", "tools": [{"type": "image_generation", "model": "forbidden"}]}),
+    "the first of two models": ("/v1/responses", b'{"model": "forbidden", "model": "openai/gpt-5.6", "input": "a"}'),
+    "the first of two, deeper": ("/v1/responses", b'{"model": "openai/gpt-5.6", "input": "a", "tools": [{"type": "image_generation", "model": "forbidden", "model": "gpt-5.6"}]}'),
+    "the body beside the path": ("/v1beta/models/openai/gpt-5.6:generateContent", {"model": "forbidden", "contents": [{"role": "user", "parts": [{"text": "a"}]}]}),
+    "an agent": ("/v1beta/interactions", {"agent": "forbidden", "input": "a"}),
     "an advisor": ("/v1/messages", {"max_tokens": 9, "messages": [{"role": "user", "content": "a"}], "tools": [{"type": "advisor_20260301", "name": "advisor", "model": "forbidden"}]}),
 }  # fmt: skip
 
@@ -432,10 +505,12 @@ def test_nor_does_a_request_for_an_answer(place):
     key, _ = made(store, "alice", models=("openai/gpt-5.6",))
     headers = {"authorization": f"Bearer {key}"}
     with gateway(store=store) as running:
-        reply = running.ask("POST", path, headers, json={**body, "model": "openai/gpt-5.6"})
+        content = body if isinstance(body, bytes) else json.dumps({"model": "openai/gpt-5.6", **body}).encode()  # fmt: skip
+        headers |= {"content-type": "application/json"}
+        reply = running.ask("POST", path, headers, content=content)
         assert (403, []) == (reply.status_code, running.provider.requests), reply.text
-        allowed = json.loads(json.dumps(body).replace("forbidden", "gpt-5.6"))
-        reply = running.ask("POST", path, headers, json={**allowed, "model": "openai/gpt-5.6"})
+        allowed = content.replace(b"forbidden", b"gpt-5.6")
+        reply = running.ask("POST", path, headers, content=allowed)
         assert 403 != reply.status_code, reply.text
 
 

@@ -35,7 +35,7 @@ from innervoice.gateway.incoming import (
 from innervoice.gateway.listings import counted, looked_up
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.operations.viewing import is_view
-from innervoice.gateway.passing.named_models import ModelCheck, models_in_members
+from innervoice.gateway.passing.named_models import ModelCheck, models_in
 from innervoice.gateway.passing.other_paths import OtherPath, other_path_of
 from innervoice.gateway.passing.websockets import deny, incoming_of, protocols_of, relay
 from innervoice.gateway.quotas import Expected, Underway
@@ -398,11 +398,11 @@ class _OpenRequest:
         gateway, report = self._gateway, self._report
         if gateway.request_log is not None:
             self.logged = gateway.request_log.begin(report, body, headers, request.split)
-        check_model(caller, request.name)
+        routes = gateway.routes
+        check_model(caller, request.name, is_exact=routes.has_entry(request.name))
         if caller.models:
-            ModelCheck(caller, *gateway.routes.providers_of(request.name)).names(
-                sorted(models_in_members(request.members()))
-            )
+            others = models_in(body) - {request.name}
+            ModelCheck(caller, *routes.providers_of(request.name)).names(sorted(others))
         self._underway = await gateway.quotas.begin(
             caller, report, partial(gateway.expected, request, caller)
         )

@@ -107,11 +107,11 @@ class Caller(Row, frozen=True, kw_only=True):
         limits = (self.rpm, self.tpm, self.streams, self.budget)
         return any(limit is not None for limit in limits)
 
-    def may_ask(self, model: str) -> bool:
-        """Whether it may request a model by this name."""
+    def may_ask(self, model: str, *, is_exact: bool = False) -> bool:
+        """Whether it may request a model by this name. A word in brackets at its end means nothing, unless the name `is_exact`."""
         if not self.models:
             return True
-        names = {model, without_suffix(model)}
+        names = {model} if is_exact else {model, without_suffix(model)}
         return any(matched(glob, name) is not None for glob in self.models for name in names)
 
 
@@ -119,9 +119,9 @@ ANYBODY = Caller(name="local")
 """Everybody on this machine, where no key is needed."""
 
 
-def check_model(caller: Caller, model: str) -> None:
-    """Raises `Refused` for a model that the caller may not use."""
-    if not caller.may_ask(model):
+def check_model(caller: Caller, model: str, *, is_exact: bool) -> None:
+    """Raises `Refused` for a model that the caller may not use; `is_exact` as in `may_ask`."""
+    if not caller.may_ask(model, is_exact=is_exact):
         raise Refused(model_not_allowed(model, caller.models))
 
 

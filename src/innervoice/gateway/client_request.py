@@ -82,12 +82,6 @@ class _Members:
             return None if member is None else bytes(member)
         return dump_json(self.value[name]) if name in self.value else None
 
-    def all(self) -> dict[str, bytes]:
-        """All members."""
-        if self._split is not None:
-            return {name: bytes(member) for name, member in self._split.members.items()}
-        return {name: dump_json(member) for name, member in self.value.items()}
-
 
 class ClientRequest:
     """One request of a client for an answer."""
@@ -179,10 +173,6 @@ class ClientRequest:
         is_stored = is_own and self.state is not None and self.state.is_stored_there
         ids = self._gateway.owned_ids
         return OwnedAnswer(ids, self.report, self._data, is_stored=is_stored)
-
-    def members(self) -> dict[str, bytes]:
-        """The members of the body as JSON."""
-        return self._member.all()
 
     # ---- what all ways share -------------------------------------------------------------------
 

@@ -106,13 +106,13 @@ def looked_up(
 ) -> dict[str, Any]:
     """The response; raises `Refused` for anything that does not exist. A caller sees only the models that it may use."""
     if endpoint.verb == "models":
-        names = tuple(name for name in routes.names() if caller.may_ask(name))
+        names = tuple(name for name in routes.names() if caller.may_ask(name, is_exact=True))
         return models_body(endpoint, names, {name: _reached(name, routes) for name in names})
     if endpoint.verb == "version":
         return version_body(endpoint)
     if endpoint.verb in ("model", "show"):
         name = endpoint.model or shown_model(value) or ""
-        if not caller.may_ask(name):
+        if not caller.may_ask(name, is_exact=routes.has_entry(name)):
             raise Refused(unknown_model(endpoint.dialect, name, looked_up=True))
         try:
             return model_body(endpoint, name, {name: routes.route(name).candidates[0].name})
@@ -144,7 +144,7 @@ async def counted(
     report = gateway.new_report(caller, endpoint.dialect)
     whole = Endpoint(endpoint.dialect, "answer", endpoint.model, stream=False)
     request = RewrittenRequest(gateway, whole, body, value, report, {})
-    check_model(caller, request.name)
+    check_model(caller, request.name, is_exact=gateway.routes.has_entry(request.name))
     route = gateway.routes.route(request.name)
     route = with_credentials(route, admitted.credentials, report.notes.append)
     report.is_shared = admitted.has_key and gateway.routes.is_shared(request.name)

@@ -157,12 +157,12 @@ class Routes:
         return _id_of(name) in self._upstreams or host_of(name) is not None
 
     def providers_of(self, name: str) -> tuple[str, ...]:
-        """Returns the providers that a model's name reaches; none for a name that reaches nothing."""
+        """Returns the providers and upstreams that a model's name reaches, as the configuration names them; none for a name that reaches nothing."""
         try:
-            candidates = self.route(name).candidates
+            targets = self.targets_of(name)
         except UsageError:
             return ()
-        return tuple(dict.fromkeys(one.target.provider or "" for one in candidates))
+        return tuple(dict.fromkeys(target.partition("/")[0] for target in targets))
 
     def dialect_of(self, upstream: str) -> str:
         """Returns the dialect that an upstream usually speaks."""
@@ -184,9 +184,12 @@ class Routes:
         return found is None or not found.takes_callers_keys
 
     def id_of(self, upstream: str) -> str:
-        """Returns the id of the provider behind the name of an upstream."""
-        found = self._upstream(upstream)
-        return found.provider if found else upstream
+        """Returns the usual name of a provider, which may have several; an upstream has its own alone."""
+        return _id_of(upstream)
+
+    def has_entry(self, name: str) -> bool:
+        """True if an entry of [[models]] has a name as it is, with any word in brackets at its end."""
+        return name in self._exact
 
     def is_same(self, name: str, other: str) -> bool:
         """Whether two names stand for one provider or upstream."""
@@ -220,17 +223,32 @@ class Routes:
     # ---- which entry -----------------------------------------------------------------------------
 
     def _route_of(self, requested: str) -> Route:
-        name = requested if requested in self._exact else without_suffix(requested)
-        if entry := self._exact.get(name):
-            return self._route(requested, entry.to, entry)
+        entry = self._entry_of(requested)
+        return self._route(requested, self.targets_of(requested), entry)
+
+    def targets_of(self, requested: str) -> tuple[str, ...]:
+        """Returns each `provider/model` that a name stands for; raises like `route`."""
+        name, entry = self._named(requested), self._entry_of(requested)
+        if entry is not None and not entry.is_glob:
+            return entry.to
         if not is_safe(name):
             raise UnknownModelError(requested, self._nearest(name))
-        for entry in self._globs:
+        if entry is not None:
             texts = matched(entry.name, name)
-            if texts is not None:
-                return self._route(requested, tuple(filled(to, texts) for to in entry.to), entry)
-        target = name if split_name(name) else f"{self._provider_of(name)}/{name}"
-        return self._route(requested, (target,))
+            assert texts is not None, "the entry of this name"
+            return tuple(filled(to, texts) for to in entry.to)
+        return (name if split_name(name) else f"{self._provider_of(name)}/{name}",)
+
+    def _named(self, requested: str) -> str:
+        """A name without a word in brackets that no entry has."""
+        return requested if self.has_entry(requested) else without_suffix(requested)
+
+    def _entry_of(self, requested: str) -> NamedModel | None:
+        """The entry of [[models]] for a name."""
+        name = self._named(requested)
+        if entry := self._exact.get(name):
+            return entry
+        return next((one for one in self._globs if matched(one.name, name) is not None), None)
 
     def _route(
         self, requested: str, targets: tuple[str, ...], entry: NamedModel | None = None

@@ -7,24 +7,25 @@ in any letter case, because servers differ in which one counts. Messages are not
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 from urllib.parse import parse_qsl
 
-from innervoice.canon.jsontext import Members, dump_json, load_every_member
+from innervoice.canon.jsontext import Members, load_every_member
 from innervoice.gateway.callers import Caller
 from innervoice.gateway.errors import model_not_allowed
 from innervoice.gateway.passing.forms import Form, form_of
 from innervoice.wire.dialects import HISTORY_MEMBERS
+from innervoice.wire.paths import folded
 from innervoice.wire.refusals import Refusal, Refused
 
-__all__ = ["ModelCheck", "models_in", "models_in_lines", "models_in_members"]
+__all__ = ["ModelCheck", "models_in", "models_in_lines"]
 
-_MEMBERS = frozenset({"model", "models", "modelid", "model_id", "model_name", "fallbacks", "fallback_models", "engine", "deployment"})  # fmt: skip
+_MEMBERS = frozenset({"model", "models", "modelid", "model_id", "model_name", "fallbacks", "fallback_models", "engine", "deployment", "agent", "agent_id", "assistant_id"})  # fmt: skip
 _UNREAD = frozenset({*HISTORY_MEMBERS, "metadata", "system", "instructions", "prompt"})
-_BEFORE_MODEL = ("models", "model", "tunedModels", "engines", "deployments", "endpoints")
-"""The segment of a path behind one of these is a model, with or without a verb."""
+_BEFORE_MODEL = ("models", "model", "tunedmodels", "engines", "deployments", "endpoints")
+"""The segment of a path behind one of these, in lower case, is a model, with or without a verb."""
 _FILES, _BATCH = "files", "batch"
 _VERB = re.compile(r":[A-Za-z]+$")
 
@@ -48,18 +49,10 @@ def _models(value: Any) -> Iterator[str]:
 
 
 def _names(value: Any) -> Iterator[str]:
-    items = value if isinstance(value, list) and not isinstance(value, Members) else [value]
+    if isinstance(value, Members):  # an agent, by its id
+        value = [member for name, member in value if name == "id"]
+    items = value if isinstance(value, list) else [value]
     return (item for item in items if isinstance(item, str) and item)
-
-
-def models_in_members(members: Mapping[str, bytes]) -> set[str]:
-    """Returns the models that the settings of a request name besides its own: fallbacks, and those of tools that the provider runs."""
-    return {
-        model
-        for name, data in members.items()
-        if name != "model"
-        for model in models_in(b"{%b:%b}" % (dump_json(name), data))
-    }
 
 
 def models_in_lines(data: bytes) -> set[str]:
@@ -79,18 +72,19 @@ def models_in_path(segments: Sequence[str]) -> set[str]:
     return {
         _VERB.sub("", name)
         for before, name in pairwise(words)
-        if before in _BEFORE_MODEL and _VERB.sub("", name)
+        if folded((before,)) in _BEFORE_MODEL and _VERB.sub("", name)
     }
 
 
 def models_in_query(query: str) -> set[str]:
     """Returns the models that a query, or a form of that kind, names."""
-    return {value for name, value in parse_qsl(query) if name.lower() in _MEMBERS and value}
+    pairs = parse_qsl(query.replace(";", "&"))
+    return {value for name, value in pairs if name.lower().removesuffix("[]") in _MEMBERS}
 
 
 def _models_in_fields(form: Form) -> Iterator[str]:
     for name, text in form.fields:
-        if name.lower() in _MEMBERS:
+        if name.lower().removesuffix("[]") in _MEMBERS:
             if text is None:
                 raise ValueError("the name of a model is a file")
             yield text
@@ -116,7 +110,9 @@ class ModelCheck:
             plain = name.removeprefix("models/")
             self.named.append(plain)
             spellings = (plain, *(f"{provider}/{plain}" for provider in self._providers))
-            if self.is_needed and not any(map(self._caller.may_ask, spellings)):
+            if self.is_needed and not any(
+                self._caller.may_ask(each, is_exact=True) for each in spellings
+            ):
                 raise Refused(model_not_allowed(name, self._caller.models))
 
     def address(self, segments: Sequence[str], query: str) -> None:

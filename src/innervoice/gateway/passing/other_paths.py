@@ -67,12 +67,14 @@ _WITH_MODEL = (
 )  # fmt: skip
 """Paths whose body is JSON with the member `model`."""
 _USE_A_MODEL = (
-    *_WITH_MODEL, "audio/transcriptions", "audio/translations", "images/edits", "images/variations", "realtime/client_secrets",
+    *_WITH_MODEL, "audio/transcriptions", "audio/translations", "images/edits", "images/variations", "realtime", "realtime/client_secrets",
     "realtime/sessions", "realtime/transcription_sessions", "videos",
 )  # fmt: skip
 """Paths that choose a model themselves where the body names none."""
 _FORM = "application/x-www-form-urlencoded"
 _WORDS = (_FORM, "application/json")
+_REQUESTS = "multipart/mixed"
+"""A body that consists of requests, as Google's batch endpoints take them: nothing would be checked or counted for those."""
 _COMPRESSED = "the body is compressed"
 _BLANKS = b" \t\r\n\x00\xef\xbb\xbf\xfe\xff"
 """What may stand before JSON in any UTF."""
@@ -152,6 +154,9 @@ class OtherPaths:
         Raises `Refused` if the request cannot be sent, or the provider cannot be reached.
         """
         check_framing(incoming.headers, self._gateway.limits)
+        if incoming.headers.get("content-type", "").strip().lower().startswith(_REQUESTS):
+            text = "requests in a request (multipart/mixed) are not passed on; send each by itself"
+            raise Refused(Refusal(text=text, status=415))
         body = _Body(incoming)
         ids = OwnedPath(self._gateway.owned_ids, report, place.segments, incoming.query)
         report.is_shared = admitted.has_key and self._gateway.routes.has_own_key(place.upstream)
@@ -176,6 +181,12 @@ class OtherPaths:
         check = ModelCheck(admitted.caller, place.upstream, self._gateway.routes.id_of(place.upstream))  # fmt: skip
         check.address(place.segments, incoming.query)
         return check
+
+    def must_name(self, incoming: Incoming, place: OtherPath, check: ModelCheck) -> None:
+        """Raises `Refused` if a request that uses a model has named none, and the caller may not use every one."""
+        is_use = incoming.may_answer and place.words in _USE_A_MODEL
+        if check.is_needed and is_use:
+            check.must_name()
 
     def candidate(
         self, place: OtherPath, admitted: Admitted, model: str | None, report: Report
@@ -231,8 +242,7 @@ class OtherPaths:
         is_checked = not body.is_empty and (check.is_needed or await ids.is_enforced())
         if is_checked:
             await self._check(incoming, body, place, check, ids)
-        if check.is_needed and incoming.method == "POST" and place.words in _USE_A_MODEL:
-            check.must_name()
+        self.must_name(incoming, place, check)
         if not is_known:
             return None
         try:
@@ -270,13 +280,11 @@ class OtherPaths:
         """A model's name as the upstream spells it: without the provider, or what an entry of [[models]] reaches there."""
         routes = self._gateway.routes
         try:
-            targets = [candidate.target for candidate in routes.route(name).candidates]
+            targets = routes.targets_of(name)
         except UsageError:
-            parsed = split_name(name)
-            is_here = parsed is not None and routes.is_same(parsed.provider, upstream)
-            return parsed.model if parsed and is_here else name
-        here = (one.model for one in targets if routes.is_same(one.provider or "", upstream))
-        return next(here, name)
+            targets = (name,)
+        parsed = filter(None, map(split_name, targets))
+        return next((one.model for one in parsed if routes.is_same(one.provider, upstream)), name)
 
     # ---- passing on ----------------------------------------------------------------------------
 

@@ -69,6 +69,7 @@ async def relay(
     """Connects a client with its provider until one of them closes; raises `Refused` if the provider does not accept."""
     others = gateway.other_paths
     check = others.model_check(incoming, place, admitted)
+    others.must_name(incoming, place, check)
     model = next(iter(check.named), None)
     candidate = others.candidate(place, admitted, model, report)
     report.is_shared = admitted.has_key and gateway.routes.has_own_key(place.upstream)
