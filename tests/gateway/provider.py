@@ -70,6 +70,8 @@ class Provider:
             case "POST", ["v1", "told"]:
                 events = b'data: {"type": "a"}\n\ndata: {"type": "done", "response": {"usage": {"input_tokens": 5, "output_tokens": 6}}}\n\n'  # fmt: skip
                 return 200, {"content-type": "text/event-stream"}, events
+            case "POST", ["v1", "completions"]:
+                return 200, {"content-type": "text/event-stream"}, b'data: {"choices": [{"text": "a"}]}\n\n' * 3 + b"data: [DONE]\n\n"  # fmt: skip
             case "POST", ["v1", "files"]:
                 return 200, {}, _FILE
             case "GET", ["v1", "files"]:

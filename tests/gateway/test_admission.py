@@ -1,5 +1,6 @@
 """Who may send what, on every path alike: answers, counts, paths that are only passed on, WebSockets. A real provider on loopback, and real sockets."""
 
+import asyncio
 import http.client
 import json
 from contextlib import ExitStack, contextmanager, suppress
@@ -10,11 +11,13 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from gateway.calling import KEY, made
+from gateway.calling import KEY, made, prices
+from gateway.calling import keys_in as keys_in_store
 from gateway.provider import running_provider
 from innervoice.client.proxies import proxy_of
 from innervoice.errors import UsageError
 from innervoice.gateway.app import Gateway, create_app
+from innervoice.gateway.callers import Budget
 from innervoice.gateway.config import GatewayConfig, NamedModel, ServerSettings, UpstreamSettings
 from innervoice.gateway.in_thread import GatewayInThread
 from innervoice.memory.stores.ram import RamStore
@@ -28,8 +31,8 @@ OWNERS = {"openai": "sk-proj-of-the-owner", "anthropic": "sk-ant-of-the-owner", 
 class Running:
     """A gateway at an address of its own, in front of a provider that keeps what it got."""
 
-    def __init__(self, url, provider, reports):
-        self.url, self.provider, self.reports = url, provider, reports
+    def __init__(self, url, provider, reports, served=None):
+        self.url, self.provider, self.reports, self.served = url, provider, reports, served
 
     def ask(self, method, path, headers=None, **more):
         """The reply to a request whose path is sent as it is written."""
@@ -72,7 +75,7 @@ def gateway(keys=("env:OWNER",), store=None, *, at=None, models=(), work=None, *
         config = GatewayConfig(upstreams=upstreams, models=tuple(models), server=ServerSettings(**server))  # fmt: skip
         served = Gateway(config, OWNERS, log=reports.append, key=KEY, store=store)
         with GatewayInThread(create_app(served)) as server_:
-            yield Running(server_.url, provider, reports)
+            yield Running(server_.url, provider, reports, served)
 
 
 def keys_in(headers):
@@ -570,6 +573,102 @@ def test_tokens_of_other_answers_are_booked():
                 socket.recv(timeout=60)
     counts = [(report.usage.input_tokens, report.usage.output_tokens) for report in running.reports]
     assert [(7, 0), (5, 6), (14, 45), (2, 4)] == counts
+
+
+USED = json.dumps({"type": "response.done", "response": {"usage": {"input_tokens": 10, "output_tokens": 20}}})  # fmt: skip
+NEXT = '{"type": "response.create"}'
+
+
+class Added(RamStore):
+    """A store that says what was added to its counters."""
+
+    def __init__(self):
+        super().__init__()
+        self.added = []
+
+    async def count(self, amounts, seconds):
+        self.added += [(name, amount) for name, amount in amounts.items() if amount]
+        return await super().count(amounts, seconds)
+
+    def sum_of(self, kind):
+        return sum(amount for name, amount in self.added if kind in name)
+
+
+@pytest.mark.parametrize(
+    ("limits", "word"),
+    [({"tpm": 60}, "60 tokens"), ({"budget": Budget(amount=0.06, period="day")}, "budget")],
+)
+def test_a_websocket_is_held_to_its_limits_while_it_is_open(limits, word, monkeypatch):
+    """Its caller may talk for hours; what it used is counted once."""
+    prices(monkeypatch)
+    store = Added()
+    key, _ = made(store, "alice", other_paths=True, **limits)
+    with gateway(store=store) as running:
+        with running.connect("/openai/v1/realtime?model=m", {"authorization": f"Bearer {key}"}) as socket:  # fmt: skip
+            socket.recv(timeout=60)
+            for _ in range(2):
+                socket.send(USED)  # which this provider repeats
+                assert USED == socket.recv(timeout=60)
+            socket.send(NEXT)
+            with pytest.raises(ConnectionClosed) as closed:
+                socket.recv(timeout=60)
+        assert 1008 == closed.value.rcvd.code
+        assert word in closed.value.rcvd.reason
+    assert pytest.approx(60 if "tpm" in limits else 0.06) == store.sum_of("/tokens/t") + store.sum_of("/cost/")  # fmt: skip
+    assert 0 == store.sum_of("/reserved-tokens/")
+
+
+@pytest.mark.parametrize("end", ["expired", "revoked"])
+def test_a_key_that_ends_stops_an_open_websocket(end):
+    store = RamStore()
+    key, caller = made(store, "alice", other_paths=True, expires=1_900_000_000.0)
+    with (
+        gateway(store=store) as running,
+        running.connect("/openai/v1/realtime", {"authorization": f"Bearer {key}"}) as socket,
+    ):
+        socket.recv(timeout=60)
+        socket.send(NEXT)
+        assert NEXT == socket.recv(timeout=60)
+        callers = running.served.callers
+        if end == "expired":
+            callers.now = lambda: 1_900_000_001.0
+        else:
+            asyncio.run(keys_in_store(store).revoke([caller], 1_800_000_000.0))
+            clock = callers._calls.clock
+            callers._calls.clock = lambda: clock() + 60
+        socket.send(NEXT)
+        with pytest.raises(ConnectionClosed) as closed:
+            socket.recv(timeout=60)
+        assert (1008, True) == (closed.value.rcvd.code, end in closed.value.rcvd.reason)
+
+
+def test_tokens_are_reserved_for_what_is_passed_on():
+    """Of several requests at once, none would see what the others use."""
+    store = RamStore()
+    key, _ = made(store, "alice", other_paths=True, tpm=4096)
+    headers = {"authorization": f"Bearer {key}"}
+    with (
+        gateway(store=store) as running,
+        running.connect("/openai/v1/realtime", headers) as socket,
+    ):
+        socket.recv(timeout=60)
+        reply = running.ask("POST", "/openai/v1/embeddings", headers, json={"model": "m"})
+        assert 429 == reply.status_code, reply.text
+        assert 200 == running.ask("GET", "/openai/v1/files", headers).status_code
+
+
+@pytest.mark.parametrize("limits", [{"tpm": 10_000}, {}], ids=str)
+def test_answers_that_tell_no_tokens_are_estimated_for_a_limit(limits):
+    store = RamStore()
+    key, _ = made(store, "alice", other_paths=True, **limits)
+    body = json.dumps({"model": "m", "prompt": "What is 15 * 23?", "stream": True}).encode()
+    headers = {"authorization": f"Bearer {key}", "content-type": "application/json"}
+    with gateway(store=store) as running:
+        running.ask("POST", "/openai/v1/completions", headers, content=body)
+    (report,) = running.reports
+    counts = (report.usage.input_tokens, report.usage.output_tokens)
+    assert ((len(body) + 3) // 4, 3) if limits else (None, None) == counts
+    assert (["tokens_estimated"] if limits else []) == [note.code for note in report.notes]
 
 
 def test_a_header_beyond_ascii_arrives_as_it_is():

@@ -5,6 +5,7 @@ import json
 import sys
 from collections import defaultdict
 from datetime import UTC, datetime
+from itertools import groupby
 
 import pytest
 from hypothesis import given, settings
@@ -408,6 +409,23 @@ def test_what_is_reserved_is_given_back(monkeypatch):
     gateways, key = shared(clock, tpm=100_000, budget=budget(100.0))
 
     assert [200] * 30 == statuses(gateways, key, 30)
+
+
+def test_what_an_answer_cost_is_counted_before_its_reservation_ends(monkeypatch):
+    """A request in between would find room that is used."""
+    prices(monkeypatch)
+    store = Counted()
+    key, _ = made(store, budget=Budget(amount=100, period="day"))
+    added = []
+    count = store.count
+
+    async def counted(amounts, seconds):
+        added.extend(name.split("/")[2] for name, amount in amounts.items() if amount)
+        return await count(amounts, seconds)
+
+    store.count = counted
+    assert 200 == gateway_with(store).ask(*asked(key=key)).status
+    assert ["reserved-cost", "cost", "reserved-cost"] == [kind for kind, _ in groupby(added)]
 
 
 def test_a_budget_that_is_only_reserved_is_not_spent(monkeypatch):

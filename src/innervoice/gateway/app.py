@@ -36,9 +36,9 @@ from innervoice.gateway.listings import counted, looked_up
 from innervoice.gateway.operations.request_log import FollowedRequest
 from innervoice.gateway.operations.viewing import is_view
 from innervoice.gateway.passing.named_models import ModelCheck, models_in
-from innervoice.gateway.passing.other_paths import OtherPath, other_path_of
-from innervoice.gateway.passing.websockets import deny, incoming_of, protocols_of, relay
-from innervoice.gateway.quotas import Expected, Underway
+from innervoice.gateway.passing.other_paths import OtherPath, expected_of, other_path_of
+from innervoice.gateway.passing.websockets import Checks, deny, incoming_of, protocols_of, relay
+from innervoice.gateway.quotas import Underway
 from innervoice.gateway.report import Report
 from innervoice.gateway.responses.conversations import OF_CONVERSATIONS, of_conversation
 from innervoice.gateway.responses.sockets import ResponseSocket
@@ -194,7 +194,7 @@ class Application:
         admitted = await self._admit(incoming, dialect, is_read=False)
         report = self._new_report(incoming, admitted)
         try:
-            async with self._counted(dialect, admitted, report):
+            async with self._counted(dialect, admitted, report, incoming, place):
                 if not await gateway.other_paths.serve(incoming, place, admitted, report):
                     report.status = report.status or 499
         except Refused as error:
@@ -215,9 +215,14 @@ class Application:
                 return
             admitted = await self._admit(incoming, endpoint.dialect, is_read=False)
             report = self._new_report(incoming, admitted)
-            async with self._counted(endpoint.dialect, admitted, report):
+            dialect = endpoint.dialect
+            async with self._counted(dialect, admitted, report, incoming, place) as underway:
+                checks = Checks(
+                    partial(self._admit, incoming, dialect, is_read=False),
+                    partial(self._book, underway, report, dialect),
+                )
                 protocols = protocols_of(scope)
-                await relay(incoming, protocols, self.gateway, place, admitted, report)
+                await relay(incoming, protocols, self.gateway, place, admitted, report, checks)
         except Refused as error:
             await deny(send, endpoint.dialect, error.refusal)
 
@@ -249,19 +254,27 @@ class Application:
         report.trace = trace_of(incoming.headers)
         return report
 
+    async def _book(
+        self, underway: Underway | None, report: Report, dialect: str
+    ) -> Refusal | None:
+        """Counts what was used so far; returns why the caller may not use more, if a limit is reached."""
+        if underway is None:
+            return None
+        return await self.gateway.quotas.book(underway, report, dialect)
+
     @asynccontextmanager
     async def _counted(
-        self, dialect: str, admitted: Admitted, report: Report
-    ) -> AsyncIterator[None]:
+        self, dialect: str, admitted: Admitted, report: Report, incoming: Incoming, place: OtherPath
+    ) -> AsyncIterator[Underway | None]:
         """Counts a request that is only passed on, against the limits of its caller and in what is reported; raises `Refused` if a limit is reached."""
         gateway = self.gateway
         underway: Underway | None = None
         gateway.metrics.stream_opened()
         try:
             underway = await gateway.quotas.begin(
-                admitted.caller, report, lambda: Expected(0), dialect
+                admitted.caller, report, partial(expected_of, incoming, place), dialect
             )
-            yield
+            yield underway
         except Refused as error:
             report.status, report.error = error.refusal.status, "refused"
             raise

@@ -141,6 +141,10 @@ class Underway:
     """What it counts for as long as it is in progress: streams, reserved tokens, reserved money."""
     counted_until: int = 0
     """The last minute in which it is counted so; 0 if it is not."""
+    tokens: int = 0
+    """What it used and is counted already."""
+    cost: float = 0.0
+    """The same in dollars."""
 
 
 class Quotas:
@@ -191,17 +195,53 @@ class Quotas:
         self._close(underway)
         if not caller.is_counted:
             return
-        amounts = self._given_back(underway, now)
-        if caller.tpm is not None and (tokens := _tokens(report)):
-            amounts |= dict.fromkeys(_window(caller, "tokens", now).added, tokens)
+        # What it cost before what was reserved for it: another request sees one of them at any time.
+        await self._add_cost(underway, report, now)
+        amounts = self._given_back(underway, now) | self._new_tokens(underway, report, now)
         if amounts:
             await self._add(amounts, _KEPT, report)
+
+    async def book(self, underway: Underway, report: Report, dialect: str) -> Refusal | None:
+        """Counts what a request used so far that goes on for long; returns why its caller may not use more, if a limit is reached."""
+        caller, now = underway.caller, self.now()
+        if not report.needs_usage:
+            return None
+        spent = await self._add_cost(underway, report, now, always=True)
+        window = _window(caller, "tokens", now)
+        read = dict.fromkeys((*window.read, *window.seconds), 0.0)
+        added = self._new_tokens(underway, report, now)
+        sums = {**spent, **await self._add(read | added, _KEPT, report)}
         if caller.budget is not None:
-            report.cost = _cost(report)
-            if report.cost:
-                period = period_at(caller.budget.period, now)
-                seconds = _EVER if period.ends is None else period.ends.timestamp() - now + _LATER
-                await self._add({_name(caller, "cost", period.name): report.cost}, seconds, report)
+            period = period_at(caller.budget.period, now)
+            if sums[_name(caller, "cost", period.name)] >= caller.budget.amount:
+                return _refusal(underway, "budget", sums, now, dialect)
+        if caller.tpm is not None and window.total(sums) >= caller.tpm:
+            return _refusal(underway, "tokens", sums, now, dialect)
+        return None
+
+    def _new_tokens(self, underway: Underway, report: Report, now: float) -> dict[str, float]:
+        """What is to be added to the counters for tokens that are not counted yet."""
+        caller, tokens = underway.caller, _tokens(report) - underway.tokens
+        if caller.tpm is None or not tokens:
+            return {}
+        underway.tokens += tokens
+        return dict.fromkeys(_window(caller, "tokens", now).added, tokens)
+
+    async def _add_cost(
+        self, underway: Underway, report: Report, now: float, *, always: bool = False
+    ) -> Mapping[str, float]:
+        """Adds what is not counted yet of the cost; returns the sum of the period, if it grew, or `always`."""
+        caller = underway.caller
+        if caller.budget is None:
+            return {}
+        report.cost = _cost(report)
+        more = (report.cost or 0.0) - underway.cost
+        if not (more or always):
+            return {}
+        underway.cost += more
+        period = period_at(caller.budget.period, now)
+        seconds = _EVER if period.ends is None else period.ends.timestamp() - now + _LATER
+        return await self._add({_name(caller, "cost", period.name): more}, seconds, report)
 
     # ---- the start -------------------------------------------------------------------------------
 
@@ -373,8 +413,9 @@ def _cost(report: Report) -> float | None:
     if not _tokens(report):
         return 0.0
     price = cost_of(report.provider, report.model, report.usage)
-    if price is None:
-        report.notes.append(Note("cost_unknown", f"{report.provider}/{report.model}"))
+    note = Note("cost_unknown", f"{report.provider}/{report.model}")
+    if price is None and note not in report.notes:
+        report.notes.append(note)
     return price
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from innervoice.canon.jsontext import dump_json, load_json
+from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
 from innervoice.client.auth import Outgoing
 from innervoice.errors import InnervoiceError, UsageError
@@ -26,11 +27,12 @@ from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
 from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
-from innervoice.gateway.owned_ids import OwnedPath, ids_in_answer, ids_in_query, unreadable
-from innervoice.gateway.passing.named_models import ModelCheck
-from innervoice.gateway.passing.passed_json import PassedJson
+from innervoice.gateway.owned_ids import OwnedPath, ids_in_query, unreadable
+from innervoice.gateway.passing.counts import BYTES_A_TOKEN, AnswerReader
+from innervoice.gateway.passing.named_models import ModelCheck, models_in_path
+from innervoice.gateway.quotas import Expected
 from innervoice.gateway.routes import Route
-from innervoice.wire.json_access import as_count, as_dict, as_text
+from innervoice.wire.json_access import as_dict, as_text
 from innervoice.wire.paths import path_of, segments_of
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from innervoice.gateway.routes import Routes
     from innervoice.gateway.upstreams import Candidate
 
-__all__ = ["OtherPath", "OtherPaths", "other_path_of", "url_of", "usage_in"]
+__all__ = ["OtherPath", "OtherPaths", "expected_of", "other_path_of", "url_of"]
 
 _VERSION = re.compile(r"v[0-9]+[a-z0-9]*")
 _ESCAPE = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -66,6 +68,8 @@ _WITH_MODEL = (
     "audio/speech", "completions", "embeddings", "fim/completions", "images/generations", "moderations", "ocr", "rerank",
 )  # fmt: skip
 """Paths whose body is JSON with the member `model`."""
+_COSTLY = ("completions", "embeddings", "fim/completions")
+_EMBEDS = "embed"
 _USE_A_MODEL = (
     *_WITH_MODEL, "audio/transcriptions", "audio/translations", "images/edits", "images/variations", "realtime", "realtime/client_secrets",
     "realtime/sessions", "realtime/transcription_sessions", "videos",
@@ -80,9 +84,6 @@ _BLANKS = b" \t\r\n\x00\xef\xbb\xbf\xfe\xff"
 """What may stand before JSON in any UTF."""
 _MOST_BLANKS = 4096
 _KEYS_IN_QUERIES = frozenset({"key", "access_token", "oauth_token", "api_key", "api-key"})
-_USAGE_MEMBERS = ("usage", "usageMetadata", "usage_metadata", "billed_units")
-_INPUT_COUNTS = ("input_tokens", "prompt_tokens", "promptTokenCount", "prompt_token_count", "total_tokens", "totalTokenCount")  # fmt: skip
-_OUTPUT_COUNTS = ("output_tokens", "completion_tokens", "candidatesTokenCount", "responseTokenCount", "response_token_count")  # fmt: skip
 
 
 class OtherPath(NamedTuple):
@@ -125,6 +126,12 @@ def other_path_of(path: str, routes: Routes, usual: str | None) -> OtherPath | N
     return place if is_plain and any(place.segments) else None
 
 
+def expected_of(incoming: Incoming, place: OtherPath) -> Expected:
+    """What a request will probably use: its model is not known yet, and so no price."""
+    is_use = incoming.is_socket or place.words in _USE_A_MODEL or models_in_path(place.segments)
+    return Expected(LIMITS.reserved_tokens if is_use and incoming.may_answer else 0)
+
+
 def url_of(base_url: str, path: str) -> str:
     """The URL of a path at an upstream. A version at the end of the base URL counts only for a path that has none."""
     base = base_url.rstrip("/")
@@ -164,6 +171,7 @@ class OtherPaths:
         check = self.model_check(incoming, place, admitted)
         model = await self._model(incoming, body, place, check, ids)
         candidate = self.candidate(place, admitted, model, report)
+        report.model = report.model or next(iter(sorted(models_in_path(place.segments))), "")
         host = candidate.target.host
         if host is not None and host.aws_service:
             await body.read(self._gateway.limits.body_bytes)  # which the signature covers
@@ -171,7 +179,9 @@ class OtherPaths:
         if self._gateway.routes.is_emulated:
             await self._pass_embedded(incoming, report, outgoing, body)
             return True
-        work = self._pass(incoming, report, outgoing, body, _Passage(candidate, place, ids, check))
+        work = self._pass(
+            incoming, report, outgoing, body, _Passage(candidate, place, ids, check, body)
+        )
         return await unless_gone(work, body.after)
 
     # ---- where it goes -------------------------------------------------------------------------
@@ -331,6 +341,7 @@ class _Passage(NamedTuple):
     place: OtherPath
     ids: OwnedPath
     check: ModelCheck
+    body: _Body
 
 
 async def _return(
@@ -344,7 +355,7 @@ async def _return(
     if _UPLOAD_URL in headers:
         url = headers[_UPLOAD_URL] = _upload_url(headers[_UPLOAD_URL], incoming, passage)
         await passage.ids.learn(ids_in_query(urlsplit(url).query), passage.check)
-    reader = _AnswerReader(headers.get("content-type", ""))
+    reader = AnswerReader(headers.get("content-type", ""))
     report.status = answer.status
     if await passage.ids.is_filtered(incoming.method):
         await _return_list(incoming, report, answer, passage, headers)
@@ -360,9 +371,22 @@ async def _return(
     finally:
         reader.end()
         report.usage = reader.usage
+        is_untold = reader.usage == Usage() and report.needs_usage and answer.status < 300
+        if is_untold and _uses_tokens(incoming, passage.place):
+            report.usage = Usage(
+                input_tokens=-(-passage.body.size // BYTES_A_TOKEN),
+                output_tokens=0 if _EMBEDS in passage.place.words.lower() else reader.estimate,
+            )
+            report.notes.append(Note("tokens_estimated"))
     if answer.status < 300:
         await passage.ids.learn(reader.ids, passage.check)
     await incoming.send({"type": "http.response.body", "body": b""})
+
+
+def _uses_tokens(incoming: Incoming, place: OtherPath) -> bool:
+    """True for a path whose answers cost tokens, whether they say so or not."""
+    is_path = place.words in _COSTLY or bool(models_in_path(place.segments))
+    return incoming.may_answer and is_path
 
 
 async def _return_list(
@@ -406,6 +430,8 @@ class _Body:
         """Is shown each piece before it is passed on, and None at the end; raises `Refused` for what may not be."""
         self._receive: Receive = incoming.receive
         length = headers.get("content-length", "0").strip()
+        self.size = 0
+        """How much of it was passed on."""
         self.is_empty = "transfer-encoding" not in headers and length in ("", "0")
         self._begun = b""
         """What was read of it to see what it is."""
@@ -452,11 +478,11 @@ class _Body:
             raise ConnectionError from None
 
     async def _pieces(self, most: int) -> AsyncIterator[bytes]:
-        size, held = 0, b""
+        held = b""
         piece, self._begun = self._begun, b""
         while True:
-            size += len(piece)
-            if size > most:
+            self.size += len(piece)
+            if self.size > most:
                 text = f"the body is too large; at most {most} bytes are accepted"
                 raise Refused(Refusal(text=text, status=413))
             if piece and self.watch is not None:
@@ -520,40 +546,3 @@ def _upload_url(url: str, incoming: Incoming, passage: _Passage) -> str:
     prefix = f"/{passage.place.upstream}" if passage.place.is_named else ""
     path = given.path.removeprefix(_unversioned(base.path.rstrip("/")))
     return f"{scheme}://{incoming.headers.get('host', '')}{prefix}{path}?{given.query}"
-
-
-# ---- what an answer says of tokens and ids -----------------------------------------------------------
-
-
-def usage_in(value: Mapping[str, Any], before: Usage) -> Usage:
-    """The token counts of an object, in any API's words; those from before where it has none."""
-    for holder in (value, *(as_dict(value.get(name)) for name in ("response", "message", "meta"))):
-        for name in _USAGE_MEMBERS:
-            counts = as_dict(holder.get(name))
-            received, sent = _first(counts, _INPUT_COUNTS), _first(counts, _OUTPUT_COUNTS)
-            if received is not None or sent is not None:
-                before = Usage(
-                    input_tokens=(before.input_tokens or 0) if received is None else received,
-                    output_tokens=(before.output_tokens or 0) if sent is None else sent,
-                )
-    return before
-
-
-def _first(counts: Mapping[str, Any], names: Collection[str]) -> int | None:
-    found = (as_count(counts.get(name)) for name in names)
-    return next((count for count in found if count is not None), None)
-
-
-class _AnswerReader:
-    """Reads the token counts and the ids of an answer that is passed on."""
-
-    def __init__(self, content_type: str) -> None:
-        self.usage = Usage()
-        self.ids: set[str] = set()
-        is_json = "json" in content_type or "event-stream" in content_type
-        self._json = PassedJson(lambda _: is_json, self._read, LIMITS.counted_bytes if is_json else 0)  # fmt: skip
-        self.add, self.end = self._json.add, self._json.end
-
-    def _read(self, value: dict[str, Any]) -> None:
-        self.usage = usage_in(value, self.usage)
-        self.ids |= ids_in_answer(value)

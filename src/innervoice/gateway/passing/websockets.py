@@ -7,7 +7,8 @@ Responses API over a WebSocket is in `response_sockets.py`.
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from innervoice.canon.jsontext import load_json
 from innervoice.canon.usage import Usage
@@ -16,8 +17,9 @@ from innervoice.gateway.errors import refused
 from innervoice.gateway.incoming import Incoming, Receive, Scope, Send
 from innervoice.gateway.outgoing import HandshakeRefusedError, RedirectedError, Socket
 from innervoice.gateway.owned_ids import OwnedPath
+from innervoice.gateway.passing.counts import usage_in
 from innervoice.gateway.passing.named_models import ModelCheck
-from innervoice.gateway.passing.other_paths import OtherPath, usage_in
+from innervoice.gateway.passing.other_paths import OtherPath
 from innervoice.wire.json_access import as_dict
 from innervoice.wire.refusals import Refusal, Refused
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from innervoice.gateway.gateway import Admitted, Gateway
     from innervoice.gateway.report import Report
 
-__all__ = ["deny", "incoming_of", "protocols_of", "relay"]
+__all__ = ["Checks", "deny", "incoming_of", "protocols_of", "relay"]
 
 _KEY_START = "openai-insecure-api-key."
 """Browsers cannot set headers for a WebSocket; OpenAI's clients put the key among the protocols that they offer."""
@@ -58,6 +60,32 @@ async def deny(send: Send, dialect: str, refusal: Refusal) -> None:
     await send({"type": "websocket.http.response.body", "body": body})
 
 
+class Checks:
+    """What holds for a connection as long as it is open."""
+
+    def __init__(
+        self,
+        admit: Callable[[], Awaitable[object]],
+        book: Callable[[], Awaitable[Refusal | None]],
+    ) -> None:
+        """`admit` raises `Refused` if the caller's key is no longer valid. `book` counts what was used, and returns the limit that was reached."""
+        self._admit, self._book = admit, book
+        self._refusal: Refusal | None = None
+
+    async def before(self) -> None:
+        """Raises `Refused` if nothing more may be sent."""
+        await self._admit()
+        if self._refusal is not None:
+            # It may have been a while ago.
+            self._refusal = await self._book()
+        if self._refusal is not None:
+            raise Refused(self._refusal)
+
+    async def used(self) -> None:
+        """Counts what was used so far."""
+        self._refusal = await self._book()
+
+
 async def relay(
     incoming: Incoming,
     protocols: list[str],
@@ -65,6 +93,7 @@ async def relay(
     place: OtherPath,
     admitted: Admitted,
     report: Report,
+    checks: Checks,
 ) -> None:
     """Connects a client with its provider until one of them closes; raises `Refused` if the provider does not accept."""
     others = gateway.other_paths
@@ -81,7 +110,7 @@ async def relay(
     try:
         await _connected(incoming)
         await incoming.send({"type": "websocket.accept", "subprotocol": upstream.protocol})
-        await _both_ways(incoming, upstream, check, ids, report)
+        await _both_ways(incoming, upstream, _Passed(check, ids, checks, report))
     finally:
         await upstream.close()
 
@@ -110,13 +139,20 @@ async def _connected(incoming: Incoming) -> None:
         raise Refused(Refusal(text="the client disconnected", status=499))
 
 
-async def _both_ways(
-    incoming: Incoming, upstream: Socket, check: ModelCheck, ids: OwnedPath, report: Report
-) -> None:
+class _Passed(NamedTuple):
+    """What is looked at in the messages of a connection."""
+
+    check: ModelCheck
+    ids: OwnedPath
+    checks: Checks
+    report: Report
+
+
+async def _both_ways(incoming: Incoming, upstream: Socket, passed: _Passed) -> None:
     """Passes messages on until one side closes, and tells the other."""
     tasks = [
-        asyncio.create_task(_to_upstream(incoming, upstream, check, ids)),
-        asyncio.create_task(_to_client(incoming, upstream, ids, report)),
+        asyncio.create_task(_to_upstream(incoming, upstream, passed)),
+        asyncio.create_task(_to_client(incoming, upstream, passed)),
     ]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -126,9 +162,7 @@ async def _both_ways(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _to_upstream(
-    incoming: Incoming, upstream: Socket, check: ModelCheck, ids: OwnedPath
-) -> None:
+async def _to_upstream(incoming: Incoming, upstream: Socket, passed: _Passed) -> None:
     while True:
         message = await incoming.receive()
         if message["type"] == "websocket.disconnect":
@@ -137,8 +171,9 @@ async def _to_upstream(
         text = message.get("text")
         data: str | bytes = text if text is not None else message.get("bytes") or b""
         try:
-            check.message(data)
-            await ids.check_message(data)
+            await passed.checks.before()
+            passed.check.message(data)
+            await passed.ids.check_message(data)
         except Refused as error:
             reason = error.refusal.text.encode()[:_MOST_REASON].decode(errors="ignore")
             await incoming.send({"type": "websocket.close", "code": _REFUSED, "reason": reason})
@@ -146,13 +181,16 @@ async def _to_upstream(
         await upstream.send(data)
 
 
-async def _to_client(incoming: Incoming, upstream: Socket, ids: OwnedPath, report: Report) -> None:
+async def _to_client(incoming: Incoming, upstream: Socket, passed: _Passed) -> None:
+    report = passed.report
     async for data in upstream.messages():
         # Google writes JSON in binary messages.
         text = data if isinstance(data, str) else data.decode(errors="replace") if data[:1] == b"{" else ""  # fmt: skip
         if text:
-            report.usage = _with_counts(report.usage, text)
-            await ids.learn_message(text)
+            before, report.usage = report.usage, _with_counts(report.usage, text)
+            if report.usage != before:
+                await passed.checks.used()
+            await passed.ids.learn_message(text)
         if isinstance(data, str):
             await incoming.send({"type": "websocket.send", "text": data})
         else:
