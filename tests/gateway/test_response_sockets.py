@@ -319,6 +319,34 @@ class Hanging(httpx2.AsyncBaseTransport):
         await asyncio.Event().wait()
 
 
+@pytest.mark.parametrize("sockets", [1, 3])
+def test_what_stays_with_a_connection_is_bounded_by_bytes(monkeypatch, sockets):
+    """A request that only prepares the next one costs nothing, and is kept; a caller may open many connections."""
+    limits = replace(LIMITS, sockets_queued_bytes=6_500_000)
+    monkeypatch.setattr("innervoice.gateway.responses.sockets.LIMITS", limits)
+    served = Served()
+
+    async def connected(url):
+        async with aiohttp.ClientSession() as session:
+            clients = [Client(await session.ws_connect(f"{url}/v1/responses")) for _ in range(sockets)]  # fmt: skip
+            kinds = []
+            for number in range(9):
+                client = clients[number % sockets]
+                await client.create("x" * 1_000_000, generate=False)
+                event = await client.next("response.completed", "error")
+                kinds.append(event.get("status", 200))
+            taken = sum(served.gateway.socket_bytes.values())
+            for client in clients:
+                await client.socket.close()
+            return kinds, taken
+
+    with GatewayInThread(served.app) as server:
+        kinds, taken = asyncio.run(connected(server.url))
+    assert [200] * 6 + [429] * 3 == kinds
+    assert 6_000_000 < taken < 6_500_000
+    assert {} == dict(served.gateway.socket_bytes)
+
+
 @pytest.mark.parametrize(("connections", "most"), [(1, 8), (6, 30)], ids=["one connection", "of one caller"])  # fmt: skip
 def test_what_waits_is_bounded_by_bytes(monkeypatch, connections, most):
     """Each message may be large, and many may wait."""

@@ -23,13 +23,18 @@ class Bounded(OrderedDict[_Key, _Value]):
         self._limit, self._weight = limit, weight
         self._weights = 0
 
+    @property
+    def total(self) -> int:
+        """How much all entries count together."""
+        return len(self) if self._weight is None else self._weights
+
     def __setitem__(self, key: _Key, value: _Value) -> None:
         if self._weight is not None:
             self.pop(key, None)
             self._weights += self._weight(value)
         super().__setitem__(key, value)
         self.move_to_end(key)
-        while (len(self) if self._weight is None else self._weights) > self._limit:
+        while self.total > self._limit:
             self.pop(next(iter(self)))
 
     def __delitem__(self, key: _Key) -> None:

@@ -45,7 +45,7 @@ class Limits:
     socket_queued_bytes: int = 64 * 1024 * 1024
     """Requests of one WebSocket of the Responses API that wait or are being answered (bytes)."""
     sockets_queued_bytes: int = 256 * 1024 * 1024
-    """The same of all connections of a caller (bytes)."""
+    """The same of all connections of a caller, and what they keep for later requests (bytes)."""
     socket_lanes: int = 64
     """Values of `stream_id` on a WebSocket of the Responses API, whose answers are written at once."""
     socket_waiting: int = 64

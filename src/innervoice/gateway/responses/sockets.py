@@ -76,7 +76,7 @@ class _Room:
     """How much one connection may have waiting, and all connections of its caller together, in bytes."""
 
     def __init__(self, tenant: str, taken: Counter[str]) -> None:
-        self._tenant, self._taken, self._own = tenant, taken, 0
+        self._tenant, self._taken, self._own, self._kept = tenant, taken, 0, 0
 
     def take(self, size: int) -> bool:
         """Takes room; returns False if there is not enough."""
@@ -89,6 +89,14 @@ class _Room:
     def add(self, size: int) -> None:
         """Takes room, or gives it back."""
         self._own += size
+        self._add_to_all(size)
+
+    def keep(self, size: int) -> None:
+        """Takes room for what stays as long as the connection, or gives it back: further requests are refused while there is too much."""
+        self._kept += size
+        self._add_to_all(size)
+
+    def _add_to_all(self, size: int) -> None:
         self._taken[self._tenant] += size
         if not self._taken[self._tenant]:
             del self._taken[self._tenant]
@@ -96,6 +104,7 @@ class _Room:
     def close(self) -> None:
         """Gives back all that the connection has."""
         self.add(-self._own)
+        self.keep(-self._kept)
 
 
 class _Lane:
@@ -257,7 +266,7 @@ class ResponseSocket:
         new = items_in(body.get("input"))
         if previous and (steers := self._waiting.get(previous)):
             new = [*(message for steer in steers for message in steer.messages), *new]
-            self._waiting.pop(previous)
+            self._keep(self._waiting, previous, None)
             body["input"] = new
         items = new
         if previous and (before := self._kept.used(previous)) is not None:
@@ -272,14 +281,24 @@ class ResponseSocket:
         if lane.ended is not None:
             self._over[str(lane.ended.get("id"))] = True
             if lane.ended.get("store") is False:
-                self._kept[str(lane.ended.get("id"))] = [*items, *as_list(lane.ended.get("output"))]
+                output = as_list(lane.ended.get("output"))
+                self._keep(self._kept, str(lane.ended.get("id")), [*items, *output])
+
+    def _keep(self, kept: Bounded[str, Any], name: str, value: Any) -> None:
+        """Keeps something for later requests of the connection; None: no longer."""
+        before = kept.total
+        if value is None:
+            kept.pop(name)
+        else:
+            kept[name] = value
+        self._room.keep(kept.total - before)
 
     async def _prewarm(self, lane: _Lane, body: dict[str, Any], items: list[Any]) -> None:
         """A response without an answer, which a later one goes on from."""
         empty = Response(id=f"resp_{token_hex(12)}", model=str(body.get("model")), ended=True)
         now = int(time())
         whole = response_body(empty, [], created=now, completed=now, echo=echo_of(body))
-        self._kept[str(empty.id)] = items
+        self._keep(self._kept, str(empty.id), items)
         begun = unfinished(whole, "in_progress")
         for number, (kind, response) in enumerate(
             (("response.created", begun), ("response.completed", whole))
@@ -311,7 +330,7 @@ class ResponseSocket:
             if item.get("type") in _CALLS
         ]
         if calls:
-            self._waiting[name] = steers
+            self._keep(self._waiting, name, steers)
             waits = _pending("waiting_for_required_input", name, steers, calls)
             await self._send(lane.name, waits)
             return None
