@@ -131,6 +131,20 @@ def test_only_the_upstreams_own_key_leaves(provider, kind, keyed):
     assert "planted" not in repr(running.reports)
 
 
+@pytest.mark.parametrize("keys", ["env:OWNER", "caller"])
+def test_whose_a_key_is_goes_with_it_alone(keys):
+    """Browsers say among the protocols which organization and project pay; those of the operator are not the caller's to choose."""
+    offered = ["realtime", f"openai-insecure-api-key.{OPENAIS}", "openai-organization.org-a", "openai-project.p"]  # fmt: skip
+    with gateway((keys,)) as running:
+        url = running.url.replace("http:", "ws:")
+        with connect(f"{url}/openai/v1/realtime", subprotocols=offered, proxy=None) as socket:
+            socket.recv(timeout=60)
+        sent = running.provider.requests[-1][2]
+    assert "realtime" == sent["sec-websocket-protocol"]
+    whose = [sent.get(name) for name in ("authorization", "openai-organization", "openai-project")]
+    assert ([f"Bearer {OPENAIS}", "org-a", "p"] if keys == "caller" else [f"Bearer {OWNERS['openai']}", None, None]) == whose  # fmt: skip
+
+
 def test_one_key_in_two_headers_is_one_credential():
     """Claude Code sends its key in both."""
     headers = {"x-api-key": CLAUDES, "authorization": f"Bearer {CLAUDES}"}
@@ -732,6 +746,17 @@ def test_no_request_names_another_host():
             assert 403 == connection.getresponse().status, path
             connection.close()
         assert count == len(running.provider.requests)
+
+
+@pytest.mark.parametrize("path", ["/v1/responses", "/openai/v1/realtime"])
+def test_a_websocket_names_one_host(path):
+    store = RamStore()
+    key, _ = made(store, "alice", other_paths=True)
+    headers = {"authorization": f"Bearer {key}", "host": "other.example"}
+    with gateway(store=store) as running:
+        with pytest.raises(InvalidStatus) as raised, running.connect(path, headers):
+            pass
+        assert (400, []) == (raised.value.response.status_code, running.provider.requests)
 
 
 def test_a_page_may_send_json_where_its_browser_asks_before():

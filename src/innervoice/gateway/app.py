@@ -209,6 +209,7 @@ class Application:
             await deny(send, endpoint.dialect, endpoint.refusal)
             return
         try:
+            incoming.check_hosts()
             if place is None:
                 assert isinstance(endpoint, Endpoint)
                 await self._serve_socket(incoming, scope, endpoint.dialect)

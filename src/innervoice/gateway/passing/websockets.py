@@ -29,8 +29,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Checks", "deny", "incoming_of", "protocols_of", "relay"]
 
-_KEY_START = "openai-insecure-api-key."
-"""Browsers cannot set headers for a WebSocket; OpenAI's clients put the key among the protocols that they offer."""
+_HEADERS = {
+    "openai-insecure-api-key.": "authorization",
+    "openai-organization.": "openai-organization",
+    "openai-project.": "openai-project",
+}
+"""Browsers cannot set headers for a WebSocket; OpenAI's clients put the key, and whose it is, among the protocols that they offer."""
 _NORMAL, _GONE, _REFUSED = 1000, 1011, 1008
 _MOST_REASON = 123
 """Bytes of the reason in a close frame (RFC 6455, 5.5)."""
@@ -39,17 +43,20 @@ _PRIVATE_CODES = (1005, 1006, 1015)
 
 
 def incoming_of(scope: Scope, receive: Receive, send: Send) -> Incoming:
-    """The request of a WebSocket, with a key that stands among its protocols in a header."""
+    """The request of a WebSocket, with a key that stands among its protocols in a header, and the account beside it."""
     incoming = Incoming({**scope, "method": "GET"}, receive, send)
-    key = next((word for word in scope.get("subprotocols", ()) if word.startswith(_KEY_START)), "")
-    if key and "authorization" not in incoming.headers:
-        incoming.headers["authorization"] = f"Bearer {key.removeprefix(_KEY_START)}"
+    for word in scope.get("subprotocols", ()):
+        for start, header in _HEADERS.items():
+            if word.startswith(start):
+                value = word.removeprefix(start)
+                value = f"Bearer {value}" if header == "authorization" else value
+                incoming.headers.setdefault(header, value)
     return incoming
 
 
 def protocols_of(scope: Scope) -> list[str]:
-    """The protocols that a client offers, without its key."""
-    return [word for word in scope.get("subprotocols", ()) if not word.startswith(_KEY_START)]
+    """The protocols that a client offers, without those that are headers."""
+    return [word for word in scope.get("subprotocols", ()) if not word.startswith((*_HEADERS,))]
 
 
 async def deny(send: Send, dialect: str, refusal: Refusal) -> None:
