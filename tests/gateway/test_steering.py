@@ -360,6 +360,38 @@ def test_a_model_that_does_not_repeat_ends_in_an_error():
     assert LONG.startswith(text)
 
 
+ROWS = "".join(f'{{"id": {n // 2}, "name": "the same name", "ok": true}}\n' for n in range(8))
+REPETITIONS = {
+    "less": lambda text, rest: text[-12:] + rest,
+    "more": lambda text, rest: text[-64:] + rest,
+    "nothing": lambda text, rest: rest,
+    "in quotation marks": lambda text, rest: f'"{text[-40:]}"{rest}',
+    "in a fence": lambda text, rest: f"```\n{text[-40:]}\n```\n{rest}",
+}
+
+
+@pytest.mark.parametrize("how", REPETITIONS)
+def test_equal_rows_are_never_lost_or_doubled(how):
+    """Whatever the second model repeats: the client gets the whole text, or is told that it broke off."""
+    told = set()
+
+    def script(messages, tools):
+        if len(upstream.requests) == 1:
+            return {"think": "Rows.", "answer": ROWS}
+        said = upstream.requests[-1]["messages"][-2]["content"]
+        return {"answer": REPETITIONS[how](said, ROWS[len(said) :])}
+
+    for place in range(1800, 9000, 97):
+        fails = [f"cut:{place}", *[""] * 9]
+        upstream = Streaming("size=12", script=script, deviations=[{"server": {"fails": fails}}])
+        served = serve("deepseek/deepseek-v4-pro", upstream=upstream, goes_on=True)
+        text, is_whole = text_of(ask(served, "anthropic"), "anthropic")
+        assert text == ROWS if is_whole else ROWS.startswith(text), place
+        told.add(len(upstream.bodies) > 1 and not is_whole)
+
+    assert True in told or how == "more"
+
+
 def test_a_continued_turn_is_counted():
     served = served_cut("deepseek/deepseek-v4-pro", 3000)
     ask(served, "openai-chat")

@@ -55,7 +55,10 @@ def asked_for_answer(request: Request, target: Target) -> AskedAgain:
 
 
 def asked_to_go_on(request: Request, target: Target, text: str) -> AskedAgain | None:
-    """The request for what follows a text; without a text, the same request. None if the caller wrote the beginning of the answer."""
+    """The request for what follows a text; without a text, the same request.
+
+    None if the caller wrote the beginning of the answer, or if no repetition would show where the text goes on.
+    """
     if request.messages and request.messages[-1].role == "assistant":
         return None
     if not text.strip():
@@ -68,6 +71,8 @@ def asked_to_go_on(request: Request, target: Target, text: str) -> AskedAgain | 
             if not FittedRequest(prefilled, target, checked=False).refuses_prefill:
                 return AskedAgain(prefilled, is_prefilled=True, members=members)
     anchor = anchor_of(text)
+    if anchor is None:
+        return None
     notice = user(_NOTICE.format(count=len(anchor), anchor=anchor))
     return AskedAgain(begun.replace(messages=(*begun.messages, notice)), is_repeated=True)
 
