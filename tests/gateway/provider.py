@@ -96,6 +96,11 @@ class Provider:
                 return 200, {"x-goog-upload-url": f"{self.url}/upload/{version}/files?upload_id=7", "x-goog-upload-status": "active"}, {}  # fmt: skip
             case "POST", ["upload", _, "files"]:
                 return 200, {"x-goog-upload-status": "final"}, {"file": _GOOGLE_FILE}
+            case _, ["v1", "repeats"]:
+                keys = [headers.get(name, "") for name in ("authorization", "x-api-key")]
+                return 401, {}, {"error": {"message": f"Incorrect key {' '.join(keys)}"}}
+            case "GET", ["v1", "batches"]:
+                return 200, {}, {"data": [{"id": "batch_1", "input": "x" * 1000}] * 40_000}
             case _, ["v1", "moved"]:
                 return 302, {"location": "http://127.0.0.1:9/elsewhere"}, {}
             case _, ["v1", "refused"]:

@@ -200,6 +200,14 @@ def test_a_key_in_the_query_is_not_passed_on(name):
 # ---- what leaves ---------------------------------------------------------------------------------
 
 
+def test_an_error_that_repeats_the_key_does_not_bring_it_to_a_caller():
+    with gateway() as running:
+        for path in ("/openai/v1/repeats", "/anthropic/v1/repeats"):
+            reply = running.ask("GET", path)
+            assert (401, True) == (reply.status_code, "<key removed>" in reply.json()["error"]["message"])  # fmt: skip
+            assert "of-the-owner" not in reply.text
+
+
 def test_a_websocket_follows_no_redirect():
     with running_provider() as elsewhere, gateway() as running:
         running.provider.elsewhere = elsewhere.url

@@ -244,6 +244,10 @@ def test_a_list_shows_each_owner_its_own(owners):
     assert (["file-1"], []) == tuple([item["id"] for item in listed[name]["data"]] for name in listed)  # fmt: skip
 
 
+def test_a_list_that_is_too_large_to_be_read_is_an_error(owners):
+    assert 502 == owners.ask("bob", "GET", "/openai/v1/batches").status_code
+
+
 def test_an_id_that_nobody_got_here(owners):
     assert "unknown_id" in owners.ask("alice", "GET", "/openai/v1/files/file-9").text
     # To name it does not make it one's own.

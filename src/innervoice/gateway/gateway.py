@@ -35,7 +35,7 @@ from innervoice.gateway.operations.request_log import GatewayLog
 from innervoice.gateway.operations.state import public_url
 from innervoice.gateway.operations.store_check import OTHER_KEY, has_other_keys
 from innervoice.gateway.operations.viewing import Viewing
-from innervoice.gateway.outgoing import Connections
+from innervoice.gateway.outgoing import Connections, whole
 from innervoice.gateway.owned_ids import OwnedIds
 from innervoice.gateway.passing.other_paths import OtherPaths
 from innervoice.gateway.quotas import Expected, Quotas, SharedCounts, cost_of
@@ -312,7 +312,7 @@ class Gateway:
         )
         answer = await self.http.send(request, stream=True)
         try:
-            body = b"".join([piece async for piece in answer.aiter_bytes()])
+            body = await whole(answer.aiter_bytes(), self.limits.body_bytes)
         finally:
             await answer.aclose()
         return int(answer.status_code), body

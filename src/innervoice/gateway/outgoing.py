@@ -23,6 +23,7 @@ __all__ = [
     "RedirectedError",
     "Socket",
     "Waits",
+    "whole",
 ]
 
 _REDIRECTS = (301, 302, 303, 307, 308)
@@ -70,6 +71,16 @@ class PassedAnswer:
     def close(self) -> None:
         """Ends the connection if the body was not read to its end."""
         self._answer.close()
+
+
+async def whole(pieces: AsyncIterator[bytes], most: int) -> bytes:
+    """Returns the whole of a body; raises `ConnectionError` for one of more bytes than `most`."""
+    body = bytearray()
+    async for piece in pieces:
+        body += piece
+        if len(body) > most:
+            raise ConnectionError(f"the answer has more than {most} bytes")
+    return bytes(body)
 
 
 class Socket:

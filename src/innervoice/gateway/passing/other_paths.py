@@ -20,13 +20,14 @@ from innervoice.canon.jsontext import dump_json, load_json
 from innervoice.canon.notes import Note
 from innervoice.canon.usage import Usage
 from innervoice.client.auth import Outgoing
+from innervoice.client.error_mapping import scrubbed, secrets_of
 from innervoice.errors import InnervoiceError, UsageError
 from innervoice.gateway.config.names import split_name
 from innervoice.gateway.credentials import with_credentials
 from innervoice.gateway.gateway_members import passed_back
 from innervoice.gateway.incoming import Incoming, Receive, check_framing, unless_gone
 from innervoice.gateway.limits import LIMITS
-from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits
+from innervoice.gateway.outgoing import PassedAnswer, RedirectedError, Waits, whole
 from innervoice.gateway.owned_ids import OwnedPath, ids_in_query, unreadable
 from innervoice.gateway.passing.counts import BYTES_A_TOKEN, AnswerReader
 from innervoice.gateway.passing.named_models import ModelCheck, models_in_path
@@ -77,6 +78,7 @@ _USE_A_MODEL = (
 """Paths that choose a model themselves where the body names none."""
 _FORM = "application/x-www-form-urlencoded"
 _WORDS = (_FORM, "application/json")
+_ERROR = 400
 _REQUESTS = "multipart/mixed"
 """A body that consists of requests, as Google's batch endpoints take them: nothing would be checked or counted for those."""
 _COMPRESSED = "the body is compressed"
@@ -180,7 +182,11 @@ class OtherPaths:
             await self._pass_embedded(incoming, report, outgoing, body)
             return True
         work = self._pass(
-            incoming, report, outgoing, body, _Passage(candidate, place, ids, check, body)
+            incoming,
+            report,
+            outgoing,
+            body,
+            _Passage(candidate, place, ids, check, body, secrets_of(outgoing.headers)),
         )
         return await unless_gone(work, body.after)
 
@@ -342,6 +348,8 @@ class _Passage(NamedTuple):
     ids: OwnedPath
     check: ModelCheck
     body: _Body
+    secrets: frozenset[str]
+    """The key with which the provider was called."""
 
 
 async def _return(
@@ -359,6 +367,9 @@ async def _return(
     report.status = answer.status
     if await passage.ids.is_filtered(incoming.method):
         await _return_list(incoming, report, answer, passage, headers)
+        return
+    if answer.status >= _ERROR:
+        await _return_error(incoming, report, answer, passage, headers)
         return
     await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
     try:
@@ -383,6 +394,26 @@ async def _return(
     await incoming.send({"type": "http.response.body", "body": b""})
 
 
+async def _return_error(
+    incoming: Incoming,
+    report: Report,
+    answer: PassedAnswer,
+    passage: _Passage,
+    headers: dict[str, str],
+) -> None:
+    """Sends an error of the provider, without the key, which some repeat."""
+    try:
+        data = await whole(answer.pieces(), LIMITS.counted_bytes)
+    except ConnectionError:
+        text = f"{report.provider}: an error with status {answer.status} could not be read"
+        raise Refused(Refusal(text=text, status=502)) from None
+    data = scrubbed(data.decode("latin-1"), passage.secrets).encode("latin-1")
+    if "content-length" in headers and incoming.method != "HEAD":
+        headers["content-length"] = str(len(data))
+    await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
+    await incoming.send({"type": "http.response.body", "body": data})
+
+
 def _uses_tokens(incoming: Incoming, place: OtherPath) -> bool:
     """True for a path whose answers cost tokens, whether they say so or not."""
     is_path = place.words in _COSTLY or bool(models_in_path(place.segments))
@@ -398,7 +429,7 @@ async def _return_list(
 ) -> None:
     """Sends what belongs to the caller of a list that the account has for all owners."""
     try:
-        data = b"".join([piece async for piece in answer.pieces()])
+        data = await whole(answer.pieces(), LIMITS.body_bytes)
         value = load_json(data)
     except (ConnectionError, ValueError):
         text = f"{report.provider}: the list could not be read"
