@@ -664,6 +664,24 @@ def test_a_key_that_ends_stops_an_open_websocket(end):
         assert (1008, True) == (closed.value.rcvd.code, end in closed.value.rcvd.reason)
 
 
+@pytest.mark.parametrize("more", [{}, {"generate": False}], ids=["answer", "preparation"])
+def test_a_revoked_key_gets_nothing_more_of_the_responses_api(more):
+    store = RamStore()
+    key, caller = made(store, "alice")
+    request = json.dumps({"type": "response.create", "model": "openai/gpt-5.6", "input": "a", **more})  # fmt: skip
+    with (
+        gateway(store=store) as running,
+        running.connect("/v1/responses", {"authorization": f"Bearer {key}"}) as socket,
+    ):
+        asyncio.run(keys_in_store(store).revoke([caller], 1_800_000_000.0))
+        calls = running.served.callers._calls
+        clock, calls.clock = calls.clock, lambda: clock() + 60
+        socket.send(request)
+        event = json.loads(socket.recv(timeout=60))
+        assert ("error", 401) == (event["type"], event.get("status"))
+        assert "revoked" in event["error"]["message"]
+
+
 def test_tokens_are_reserved_for_what_is_passed_on():
     """Of several requests at once, none would see what the others use."""
     store = RamStore()

@@ -243,6 +243,7 @@ class Application:
             scope,
             dialect,
             serve,
+            partial(self._admit, incoming, dialect),
             tenant=admitted.caller.name,
             taken=self.gateway.socket_bytes,
         )

@@ -29,9 +29,11 @@ from innervoice.canon.response import Response
 from innervoice.frames.frame import Frame
 from innervoice.frames.sse import ServerSentEvents
 from innervoice.gateway.endpoints import Endpoint
+from innervoice.gateway.errors import refused
 from innervoice.gateway.incoming import Incoming, Scope
 from innervoice.gateway.limits import LIMITS
 from innervoice.wire.json_access import as_dict, as_list, as_text
+from innervoice.wire.refusals import Refused
 from innervoice.wire.responses.body import echo_of, response_body, unfinished
 from innervoice.wire.responses.compactions import items_in
 from innervoice.wire.serve import without
@@ -126,7 +128,7 @@ class _Lane:
 
 
 class ResponseSocket:
-    """One connection. `serve` serves a request for an answer; `taken` says how many bytes wait in all connections of a tenant."""
+    """One connection. `serve` serves a request for an answer, `admit` raises `Refused` for a caller that may send none; `taken` says how many bytes wait in all connections of a tenant."""
 
     def __init__(
         self,
@@ -134,13 +136,14 @@ class ResponseSocket:
         scope: Scope,
         dialect: str,
         serve: Serve,
+        admit: Callable[[], Awaitable[object]],
         *,
         tenant: str,
         taken: Counter[str],
     ) -> None:
         self._room = _Room(tenant, taken)
         self._incoming, self._scope, self._serve = incoming, scope, serve
-        self._endpoint = Endpoint(dialect, "answer")
+        self._endpoint, self._admit = Endpoint(dialect, "answer"), admit
         self._lanes: dict[str | None, _Lane] = {}
         self._kept: Bounded[str, list[Any]] = Bounded(
             LIMITS.socket_bytes, lambda items: len(dump_json(items))
@@ -274,6 +277,12 @@ class ResponseSocket:
             body = {**without(body, "previous_response_id"), "input": items}
         lane.body, lane.steers, lane.ended, lane.has_ended = body, [], None, False
         if event.get("generate") is False:
+            try:
+                await self._admit()
+            except Refused as error:
+                status, _, data = refused(self._endpoint.dialect, error.refusal)
+                await self._send(lane.name, {"type": "error", "status": status, **_error_in(data)})
+                return
             await self._prewarm(lane, body, items)
             return
         await self._ask(lane, dump_json(body))
@@ -446,7 +455,7 @@ def _pending(
     return {"type": "response.steer.pending", **members}
 
 
-def _error_in(body: bytearray) -> dict[str, Any]:
+def _error_in(body: bytes | bytearray) -> dict[str, Any]:
     try:
         error = as_dict(load_json(bytes(body))).get("error")
     except ValueError:
