@@ -127,6 +127,31 @@ def test_a_large_file_is_passed_on_as_it_came(owners):
     assert len(upload["content"]) == owners.running.provider.requests[-1][3]
 
 
+def test_an_id_is_recorded_before_its_owner_can_name_it(owners):
+    """A client that has the whole answer asks at once, whatever the store takes."""
+    order = []
+    served = owners.running.served
+    learn, serve = served.owned_ids.learn, served.other_paths.serve
+
+    async def learned(*arguments, **more):
+        await learn(*arguments, **more)
+        order.append("recorded")
+
+    async def passed(incoming, *arguments):
+        send = incoming.send
+
+        async def sent(message):
+            order.append(len(message.get("body", b"")))
+            await send(message)
+
+        incoming.send = sent
+        return await serve(incoming, *arguments)
+
+    served.owned_ids.learn, served.other_paths.serve = learned, passed
+    reply = owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
+    assert [0, "recorded", len(reply.content)] == order
+
+
 def test_what_a_batch_gives_belongs_to_its_owner(owners):
     owners.ask("alice", "POST", "/openai/v1/files", **UPLOAD)
     batch = owners.ask("alice", "POST", "/openai/v1/batches", json={"input_file_id": "file-1"})

@@ -46,7 +46,9 @@ class AnswerReader:
         self.usage = Usage()
         self.ids: set[str] = set()
         self._events = self._size = 0
-        is_json = "json" in content_type or "event-stream" in content_type
+        self.is_object = "json" in content_type
+        """Whether it is one value, which nobody reads before its end."""
+        is_json = self.is_object or "event-stream" in content_type
         self._json = PassedJson(lambda _: is_json, self._read, LIMITS.counted_bytes if is_json else 0)  # fmt: skip
         self.end = self._json.end
 

@@ -372,10 +372,13 @@ async def _return(
         await _return_error(incoming, report, answer, passage, headers)
         return
     await _begin(incoming, answer.status, {**headers, "x-innervoice-id": report.id})
+    held = b""
     try:
         async for piece in answer.pieces():
             reader.add(piece)
-            await incoming.send({"type": "http.response.body", "body": piece, "more_body": True})
+            sent, held = (held, piece) if reader.is_object else (piece, b"")
+            if sent:
+                await incoming.send({"type": "http.response.body", "body": sent, "more_body": True})
     except ConnectionError as error:
         report.status, report.error = 502, type(error).__name__
         return
@@ -390,8 +393,9 @@ async def _return(
             )
             report.notes.append(Note("tokens_estimated"))
     if answer.status < 300:
+        # Before the client has all of it, and names them.
         await passage.ids.learn(reader.ids, passage.check)
-    await incoming.send({"type": "http.response.body", "body": b""})
+    await incoming.send({"type": "http.response.body", "body": held})
 
 
 async def _return_error(
