@@ -43,3 +43,13 @@ def test_models_that_have_them_get_all_of_it():
 def test_lint_says_what_a_host_would_refuse():
     request = decode_request(BODY, "openai-responses")
     assert "result_moved" in {one.code for one in iv.lint(request.messages, "anthropic/claude-opus-5-5")}  # fmt: skip
+
+
+def test_a_model_that_nobody_knows_gets_none():
+    """A server that does not know the flag refuses it."""
+    request = decode_request(BODY, "openai-responses").replace(model="openai/gpt-7")
+    sent = iv.encode(request)
+
+    assert "async" not in sent.body["tools"][0]
+    assert all("async" not in item for item in sent.body["input"])
+    assert {"tool_member_dropped", "extra_dropped"} <= {note.code for note in sent.notes}

@@ -190,8 +190,8 @@ class _Encoding:
 
     @property
     def _lacks_async(self) -> bool:
-        """Whether the model is known to have no tools whose results come later."""
-        return not (self._row.async_tools or self._row.guess)
+        """Whether the model is not known to have tools whose results come later."""
+        return not self._row.async_tools
 
     def _leave_out_async(self, body: dict[str, Any]) -> None:
         """Leaves the flag of calls whose results come later out of a body whose model has none."""
