@@ -45,6 +45,18 @@ def test_lint_says_what_a_host_would_refuse():
     assert "result_moved" in {one.code for one in iv.lint(request.messages, "anthropic/claude-opus-5-5")}  # fmt: skip
 
 
+@pytest.mark.parametrize("behind", BEHIND)
+def test_a_late_result_at_the_end_is_accepted_or_refused_here(behind):
+    """Behind its call it leaves the model's turn at the end: no provider gets what it refuses."""
+    served = Served()
+    reply = served.ask("POST", "/v1/responses", {**BODY, "model": BEHIND[behind], "input": ITEMS[:-1]})  # fmt: skip
+
+    is_refused = behind in ("anthropic", "mistral")
+    assert (400 if is_refused else 200) == reply.status, reply.body
+    assert is_refused == (not served.upstream.requests)
+    assert is_refused == (b"moved to its call" in reply.body)
+
+
 def test_a_model_that_nobody_knows_gets_none():
     """A server that does not know the flag refuses it."""
     request = decode_request(BODY, "openai-responses").replace(model="openai/gpt-7")

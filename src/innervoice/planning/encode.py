@@ -27,7 +27,7 @@ from innervoice.planning.compactions import UNASKED, UNREADABLE, readable_point
 from innervoice.planning.effort_changes import with_changes, without_changes
 from innervoice.planning.plan import Plan, Planned, planned
 from innervoice.planning.settings import Compiler
-from innervoice.planning.system_messages import with_system_in_place
+from innervoice.planning.system_messages import with_later_system
 from innervoice.planning.turns import is_held
 from innervoice.wire.controls import Choice
 from innervoice.wire.dialect import Dialect
@@ -110,7 +110,7 @@ class _Encoding:
         if fitted.effort.has_changes:
             messages = self._with_effort_changes(messages)
         if "system" in map(_ROLE, messages):
-            messages = with_system_in_place(messages, fitted.target, fitted.notebook)
+            messages = with_later_system(messages, fitted.target, fitted.notebook)
         if self._request.tools:
             fitted.change_tools(self._tool)
         body = dialect.writer(self._in_form(fitted.with_messages(messages)), self._model, limit)

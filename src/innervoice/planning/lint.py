@@ -13,7 +13,7 @@ from innervoice.canon.request import Request
 from innervoice.canon.value import Value
 from innervoice.planning.decisions import Decision
 from innervoice.planning.pairs import pairs_of
-from innervoice.planning.plan import planned
+from innervoice.planning.plan import planned, refused_end
 from innervoice.planning.request import FittedRequest
 
 __all__ = ["Problem", "Problems", "Severity", "lint"]
@@ -92,8 +92,7 @@ def lint(
     problems += _of_efforts(fitted)
     if plan.thinking_off and fitted.reasons:
         problems.append(_loop_problem(messages))
-    if fitted.refuses_prefill:
-        why = "the history ends with an assistant message, and this model does not accept prefill"
+    if why := refused_end(fitted, plan):
         problems.append(_problem("prefill_refused", len(messages) - 1, why))
     return Problems(sorted(problems, key=lambda problem: (problem.message, problem.part or 0)))
 

@@ -210,8 +210,15 @@ class ContentRules:
     def _takes_marks(self) -> bool:
         return takes_cache_marks(self._target)
 
+    def has_blank(self, message: Message) -> bool:
+        """Whether a message of the user has a blank text that the target's dialect refuses."""
+        if not self._dialect.refuses_blanks or message.role == "system":
+            return False
+        return any(isinstance(part, Text) and not part.text.strip() for part in message.parts)
+
     def fitted(self, number: int, message: Message) -> Message:
         """The message as the target's dialect can send it; the same object if nothing changes."""
+        has_blank = self.has_blank(message)
         origin = message.origin
         if origin and self._is_foreign(message):
             message = self.without_members(number, message)
@@ -222,11 +229,18 @@ class ContentRules:
             if isinstance(part, Opaque) and is_cache_point(part.value) and self._is_foreign(part):
                 self._mark_last(parts, (number, position))
                 parts.append(None)
+            elif has_blank and isinstance(part, Text) and not part.text.strip():
+                why = "it is blank"
+                self._ledger.omitted((number, position), "text", "H1", why, "blank_omitted")
+                parts.append(None)
             else:
                 parts.append(self._part((number, position), part))
         if all(new is old for new, old in zip(parts, message.parts, strict=True)):
             return message
-        return message.replace(parts=tuple(part for part in parts if part is not None))
+        sent = tuple(part for part in parts if part is not None)
+        # A message that has no parts left is not sent, unless it sets an effort.
+        role = message.role if sent or message.effort or not has_blank else "tool"
+        return message.replace(role=role, parts=sent)
 
     def without_members(self, number: int, message: Message) -> Message:
         """A message of another dialect, with those of its members that the target's has as well."""

@@ -32,8 +32,9 @@ from innervoice.canon.request import Request
 from innervoice.canon.target import Target
 from innervoice.canon.value import Value
 from innervoice.conversation.prefix import Prefix
+from innervoice.errors import RuleError
 from innervoice.planning.cache import CacheEffect, cache_effect
-from innervoice.planning.compactions import compaction_of
+from innervoice.planning.compactions import UNASKED, UNREADABLE, compaction_of
 from innervoice.planning.decisions import Action, Decision, Ledger
 from innervoice.planning.pairs import pairs_of
 from innervoice.planning.parts import ContentRules, ReasoningRules, compacted, is_own
@@ -44,7 +45,7 @@ from innervoice.wire.controls import Choice
 from innervoice.wire.dialects import dialect_named, replay_of
 from innervoice.wire.free_form import as_function_call, is_free_form
 
-__all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned"]
+__all__ = ["Action", "Decision", "Plan", "Planned", "plan", "planned", "refused_end"]
 
 
 class Plan(Value, frozen=True, kw_only=True):
@@ -125,7 +126,24 @@ def planned(
     has the notes so far, and gets those of the plan.
     """
     fitted = FittedRequest(request, target, checked=checked, notebook=notebook)
-    return Planned(fitted, *_Planner(fitted).plan())
+    plan, prefix = _Planner(fitted).plan()
+    if checked and request.mode != "passthrough" and (why := refused_end(fitted, plan)):
+        raise RuleError("prefill_refused", f"{why}; end with a user message")
+    return Planned(fitted, plan, prefix)
+
+
+def refused_end(fitted: FittedRequest, plan: Plan) -> str | None:
+    """The reason why the end of what is sent is refused: it is an assistant message; None if it is not, or if a compaction is refused before it."""
+    notes = {decision.note for decision in plan.decisions}
+    if not notes.isdisjoint((UNREADABLE, UNASKED)) or not fitted.refuses_end(plan.messages):
+        return None
+    while_reasoning = " while it reasons" if fitted.target.row.prefill else ""
+    why = f"what is sent ends with an assistant message, and this model does not accept prefill{while_reasoning}"
+    if fitted.asked.messages[-1].role == "assistant":
+        return why
+    if "result_moved" in notes:
+        return f"{why} (the result at the end of the history was moved to its call)"
+    return f"{why} (the last message of the history is blank)" if "blank_omitted" in notes else why
 
 
 class _Planner:
@@ -193,13 +211,14 @@ class _Planner:
             self._ledger.converted(place, "tool_call", "H6", why, "id_mapped")
         fitted = self._turns.with_skip_values(fitted)
         fitted = self._turns.with_results_at_calls(fitted)
+        fitted = self._turns.with_system_behind_results(fitted)
         fitted = self._turns.with_results(fitted, start)
         self._reasoning.note_missing(self._request.messages, start)
         return fitted
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
-            if is_own(message):
+            if is_own(message) and not self._content.has_blank(message):
                 return message
             if self._cut_calls or self._repeats:
                 message = self._without_results(number, message)

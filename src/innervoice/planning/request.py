@@ -5,12 +5,12 @@ Settings that cannot be sent as requested are changed and noted, or refused in m
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from innervoice.canon.messages import Message
 from innervoice.canon.notes import Notebook
-from innervoice.canon.parts import Opaque, Thinking
+from innervoice.canon.parts import Thinking
 from innervoice.canon.reasoning import Reasoning, ReasoningReport
 from innervoice.canon.request import Request, Tool
 from innervoice.canon.target import Target
@@ -18,7 +18,6 @@ from innervoice.catalog.lookup import card_of
 from innervoice.catalog.targets import target_of
 from innervoice.errors import RuleError
 from innervoice.planning.cache_marks import takes_cache_marks, without_mark
-from innervoice.planning.compactions import asks_for_compaction
 from innervoice.planning.effort_changes import FittedEffort, fit_effort
 from innervoice.planning.received import fit_received
 from innervoice.planning.settings import Compiler, auto_shown
@@ -91,15 +90,9 @@ class FittedRequest:
             return False
         return not self.choice.off if self.choice else self.target.row.default != "none"
 
-    @property
-    def refuses_prefill(self) -> bool:
-        """Whether the request ends with an assistant message that the model does not accept as prefill, or not while it reasons."""
-        messages = self.asked.messages
-        while messages and (self._is_foreign(messages[-1]) or self.is_leftover(messages[-1])):
-            if any(map(asks_for_compaction, messages[-1].parts)):
-                return False  # it is refused for another reason
-            messages = messages[:-1]
-        last = messages[-1] if messages else None
+    def refuses_end(self, messages: Sequence[Message]) -> bool:
+        """Whether messages that are sent end with an assistant message that the model does not accept as prefill, or not while it reasons."""
+        last = next((message for message in reversed(messages) if message.parts), None)
         if last is None or last.role != "assistant":
             return False
         return not self._takes_prefill and not _is_marked(last)
@@ -118,23 +111,6 @@ class FittedRequest:
         return is_reasoning(message) or not all(
             getattr(part, "complete", True) for part in message.parts
         )
-
-    def _is_foreign(self, message: Message) -> bool:
-        """Whether a message has only blocks of another dialect, so that nothing of it is sent."""
-        if not message.parts or type(message.parts[0]) is not Opaque:
-            return False
-        return all(
-            isinstance(part, Opaque)
-            and part.origin is not None
-            and part.origin.dialect not in (None, self.target.dialect)
-            for part in message.parts
-        )
-
-    @property
-    def _ends_with_calls(self) -> bool:
-        """Whether the last message has calls; the plan adds a result to each of them when the request is sent."""
-        last = self.asked.messages[-1] if self.asked.messages else None
-        return last is not None and any(call.complete for call in last.tool_calls)
 
     @property
     def report(self) -> ReasoningReport | None:
@@ -198,12 +174,6 @@ class FittedRequest:
             compiler.bend("reasoning_off_unstreamed", self.target.model)
             self.choice = Choice(off=True)
         self._fit_tools()
-        if self.checked and self.refuses_prefill and not self._ends_with_calls:
-            while_reasoning = " while it reasons" if row.prefill else ""
-            raise RuleError(
-                "prefill_refused",
-                f"this model does not accept prefill{while_reasoning}; end with a user message",
-            )
         self._leave_out_refused()
 
     def _fit_to_dialect(self) -> None:

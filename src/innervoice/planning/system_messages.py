@@ -17,53 +17,53 @@ from innervoice.canon.notes import Notebook
 from innervoice.canon.origin import Origin
 from innervoice.canon.parts import Part, Text, ToolResult
 from innervoice.canon.target import Target
-from innervoice.wire.dialects import dialect_named, replay_of
+from innervoice.wire.dialects import dialect_named
 
-__all__ = ["with_system_in_place"]
+__all__ = ["behind_results", "with_later_system"]
 
 _MARKING = "<system-message>\n{}\n</system-message>"
 
 
-def with_system_in_place(
+def with_later_system(
     messages: Sequence[Message], target: Target, notebook: Notebook
 ) -> tuple[Message, ...]:
-    """The messages, with later system messages in the form and at the place that the target accepts."""
-    leading = next((at for at, one in enumerate(messages) if one.role != "system"), len(messages))
-    later = {id(one) for one in messages[leading:] if one.role == "system" and one.origin is None}
-    if not later:
+    """The messages, with later system messages in the form that the target accepts."""
+    later = _later(messages)
+    if not later or not dialect_named(target.dialect).system_apart:
         return tuple(messages)
-    placed = list(messages)
-    if not replay_of(target.dialect).results_anywhere(target.host):
-        placed = _behind_results(messages, later)
-        if any(map(_is_other, placed, messages)):
-            notebook.add("system_behind_results")
-    if not dialect_named(target.dialect).system_apart:
-        return tuple(placed)
-    if spoken := sum(bool(one.parts) for one in placed if id(one) in later):
+    if spoken := sum(bool(messages[number].parts) for number in later):
         notebook.add("system_in_turn", count=spoken)
-    return tuple(_as_user(one) if id(one) in later else one for one in placed)
+    return tuple(_as_user(one) if number in later else one for number, one in enumerate(messages))
 
 
-def _is_other(one: Message, other: Message) -> bool:
-    return one is not other
-
-
-def _behind_results(messages: Sequence[Message], later: set[int]) -> list[Message]:
-    """The messages, with those between calls and their results behind the results."""
-    placed: list[Message] = []
-    waiting: list[Message] = []
+def behind_results(messages: Sequence[Message]) -> list[int]:
+    """The numbers of the messages in the order in which they are sent: a system message between a call and its results is behind these."""
+    later = _later(messages)
+    placed: list[int] = []
+    waiting: list[int] = []
     is_open = False
-    for message in messages:
-        if is_open and id(message) in later:
-            waiting.append(message)
+    for number, message in enumerate(messages):
+        if is_open and number in later:
+            waiting.append(number)
             continue
         has_results = any(isinstance(part, ToolResult) for part in message.parts)
-        if not has_results:
+        if message.parts and not has_results:
             placed += waiting
             waiting = []
-        placed.append(message)
-        is_open = bool(message.tool_calls) or (is_open and has_results)
+        placed.append(number)
+        if message.parts:
+            is_open = bool(message.tool_calls) or (is_open and has_results)
     return [*placed, *waiting]
+
+
+def _later(messages: Sequence[Message]) -> set[int]:
+    """The numbers of the system messages behind those at the beginning; one of the target's own API stays what it is."""
+    leading = next((at for at, one in enumerate(messages) if one.role != "system"), len(messages))
+    return {
+        number
+        for number, one in enumerate(messages)
+        if number >= leading and one.role == "system" and one.origin is None
+    }
 
 
 def _as_user(message: Message) -> Message:

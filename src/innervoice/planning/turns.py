@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import accumulate
 
 from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
@@ -12,6 +13,7 @@ from innervoice.canon.request import Request
 from innervoice.planning.decisions import Ledger
 from innervoice.planning.pairs import at_calls, late_results, pairs_of
 from innervoice.planning.request import FittedRequest, is_reasoning
+from innervoice.planning.system_messages import behind_results
 from innervoice.wire.controls import is_claude
 from innervoice.wire.dialect import Dialect
 from innervoice.wire.dialects import replay_of
@@ -248,6 +250,18 @@ class TurnRules:
             else message
             for message, row in zip(messages, rows, strict=True)
         ]
+
+    def with_system_behind_results(self, messages: list[Message]) -> list[Message]:
+        """H1: moves a system message between a call and its results behind these; most hosts accept only results there."""
+        if self._replay.results_anywhere(self._fitted.target.host):
+            return messages
+        order = behind_results(messages)
+        for number, highest in zip(order, accumulate(order, max), strict=True):
+            if number < highest:
+                why = "the host requires results directly after their calls"
+                place = (number, None)
+                self._ledger.converted(place, "message", "H1", why, "system_behind_results")
+        return [messages[number] for number in order]
 
     def with_results(self, messages: list[Message], start: int) -> list[Message]:
         """H1: adds a result for every call without one; removes turns that have no parts left.

@@ -68,7 +68,8 @@ def asked_to_go_on(request: Request, target: Target, text: str) -> AskedAgain | 
     members = host.continues.get(target.dialect) if host and target.row.prefill else None
     if members is not None:
         for prefilled in (begun, begun.replace(reasoning=Reasoning("none"))):
-            if not FittedRequest(prefilled, target, checked=False).refuses_prefill:
+            fitted = FittedRequest(prefilled, target, checked=False)
+            if not fitted.refuses_end(prefilled.messages):
                 return AskedAgain(prefilled, is_prefilled=True, members=members)
     anchor = anchor_of(text)
     if anchor is None:

@@ -187,6 +187,8 @@ class Dialect(Value, frozen=True, kw_only=True):
     """Whether turns of the model may contain files."""
     flags_errors: bool = False
     """Whether a tool result can be marked as an error."""
+    refuses_blanks: bool = False
+    """Whether a blank text in a message of the user is refused."""
     joins_turns: bool = False
     """Neighbouring messages of one role are one turn; elsewhere chat templates may demand that roles alternate."""
     server_state: dict[str, str] = {}  # noqa: RUF012 - msgspec copies it

@@ -96,6 +96,7 @@ DIALECT = Dialect(
     system_apart=True,
     demands_limit=True,
     flags_errors=True,
+    refuses_blanks=True,
     joins_turns=True,
     closing=b'event: message_stop\ndata: {"type":"message_stop"}\n\n',
     shows_asked=True,

@@ -70,6 +70,7 @@ DIALECT = Dialect(
     lacks=("parallel_tool_calls",),
     forbids_tools=False,
     flags_errors=True,
+    refuses_blanks=True,
     joins_turns=True,
     wraps_reasoning="additionalModelRequestFields",
     framing=event_bytes,
