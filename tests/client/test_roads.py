@@ -314,6 +314,29 @@ def test_what_is_no_answer(data):
     assert 1 == asyncio.run(main()), "it is not sent again: who knows what the server has done"
 
 
+HEADS = {
+    "many headers": (b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 60_000, "head of the answer"),
+    "a long header": (b"HTTP/1.1 200 OK\r\nx-a: " + b"b" * 400_000, "head of the answer"),
+    "another protocol": (b"HTTP/1.1 101 Switching\r\nupgrade: x\r\nconnection: upgrade\r\n\r\na", "does not speak"),
+}  # fmt: skip
+
+
+@httptools
+@pytest.mark.parametrize(("data", "said"), HEADS.values(), ids=HEADS.keys())
+def test_a_head_that_cannot_be_taken(data, said):
+    """A server must not fill the memory before its answer begins, nor write into the log of the program."""
+
+    async def main():
+        problems = []
+        asyncio.get_running_loop().set_exception_handler(lambda _, told: problems.append(told))
+        async with Raw((data, b"")) as server, OverHttptools() as http:
+            with pytest.raises(ConnectionError, match=said):
+                await asyncio.wait_for(all_of(http, server.url), 5)
+        return problems
+
+    assert [] == asyncio.run(main())
+
+
 @httptools
 @each_reading
 @pytest.mark.parametrize("piece", [b"", b"abc"])

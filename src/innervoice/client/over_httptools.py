@@ -24,6 +24,8 @@ __all__ = ["Connection", "DecodingError", "HttpAnswer", "OverHttptools"]
 
 _MOST_IDLE = 100
 _IDLE_SECONDS = 60.0
+_MOST_HEAD = 262_144
+"""What comes before the body of an answer, in bytes; what is left of a chunk behind it does not count."""
 
 
 class ConnectTimeout(TimeoutError):  # noqa: N818 - errors are recognised by the name that httpx uses
@@ -205,6 +207,7 @@ class _Connection(asyncio.Protocol):
         self._idle_since = 0.0
         self._parser = self._new_parser(self)
         self._headers: dict[str, str] = {}
+        self._head_bytes = 0
         self._response = HttpAnswer(self, self._loop, limit)
         # An answer may have ended before its head is awaited, and the connection may be in use for another one.
         head: asyncio.Future[HttpAnswer] = self._loop.create_future()
@@ -241,13 +244,15 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.has_answered = True
+        httptools = import_module("httptools")
         try:
             self._parser.feed_data(data)
-        except (import_module("httptools").HttpParserError, AttributeError) as error:
-            self._fail(
-                ConnectionError(f"the server does not speak HTTP/1.1: {type(error).__name__}")
-            )
-            self.close()
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade, AttributeError) as error:
+            self._refuse(f"the server does not speak HTTP/1.1: {type(error).__name__}")
+        if self._head is not None and not self._head.done():
+            self._head_bytes += len(data)
+            if self._head_bytes > _MOST_HEAD:
+                self._refuse(f"the head of the answer is longer than {_MOST_HEAD} bytes")
         if self._response is not None:
             self._response.pass_on()
 
@@ -260,6 +265,11 @@ class _Connection(asyncio.Protocol):
         else:
             self._fail(error if isinstance(error, OSError) else _closed_early())
         self._response = None
+
+    def _refuse(self, problem: str) -> None:
+        """Ends the connection for what the server sent."""
+        self._fail(ConnectionError(problem))
+        self.close()
 
     def _fail(self, error: OSError) -> None:
         if self._head is not None and not self._head.done():
@@ -278,7 +288,7 @@ class _Connection(asyncio.Protocol):
         status = self._parser.get_status_code()
         response = self._response
         if status < 200 or response is None or self._head is None:
-            self._headers = {}
+            self._headers, self._head_bytes = {}, 0  # nothing of it is kept
             return
         response.begin(status, self._headers)
         if not self._head.done():
