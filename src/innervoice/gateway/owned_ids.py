@@ -136,10 +136,10 @@ def ids_in_request(value: Any, *, apart: Iterable[str] = ()) -> set[str]:
     """
     if not isinstance(value, Members):
         return set(_named(value))
-    counts = Counter(name for name, _ in value)
+    counts, apart = Counter(name for name, _ in value), tuple(apart)
     names = {name for name in apart if counts[name] == 1}
     found = set(_named(Members((name, member) for name, member in value if name not in names)))
-    if names and counts["input"] == 1:
+    if apart and counts["input"] == 1:
         items = [dict(item) for item in as_list(dict(value)["input"]) if isinstance(item, Members)]
         found -= {str(item.get("id")) for item in items if item.get("type") == _REFERENCE}
     return found
