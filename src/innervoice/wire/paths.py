@@ -15,7 +15,7 @@ __all__ = ["folded", "path_of", "segments_of"]
 
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
-_PLAIN = "-._~!$&'()*+,;=:@"
+_PLAIN = "-._~!$&'(*),+;=:@"
 """What a segment has unescaped besides letters and digits (RFC 3986, 3.3)."""
 _MOST_DECODED = 8
 """How often a spelling is decoded when it is compared; a path of 4,096 characters cannot be escaped much more often."""
