@@ -30,7 +30,7 @@ LINES = {
     "chat": (72, 102, 341, 1099),
     "tags": (80, 110, 442, 1202),
     # Their calls also ask for a summary of the reasoning, which costs about 80 lines.
-    "anthropic": (49, 79, 320, 1191),
+    "anthropic": (49, 79, 320, 1194),
     "gemini": (76, 108, 337, 1207),
     "responses": (58, 88, 436, 1292),
 }

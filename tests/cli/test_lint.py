@@ -210,3 +210,24 @@ def test_members_that_only_another_api_has(tmp_path):
     assert ["extra_dropped", "cache_mark_dropped"] == [
         row["code"] for row in json.loads(linted.stdout)
     ]
+
+
+def test_a_moved_system_message_is_a_change(tmp_path):
+    file, out = tmp_path / "h.json", tmp_path / "out.json"
+    call = {"id": "call_abc12", "type": "function", "function": {"name": "build", "arguments": "{}"}}  # fmt: skip
+    messages = [
+        {"role": "user", "content": "Build it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "system", "content": "Be brief."},
+        {"role": "tool", "tool_call_id": "call_abc12", "content": "Built."},
+    ]
+    file.write_text(json.dumps(messages))
+    done = run("repair", str(file), "--for", "vllm/Qwen/Qwen3-32B", "-o", str(out))
+    first, last = done.stdout.decode().splitlines()
+
+    assert (
+        first
+        == "message 2: the host requires results directly after their calls: move it behind the results of the call"
+    )
+    assert last.startswith("1 change")
+    assert ["user", "assistant", "tool", "system"] == [one["role"] for one in json.loads(out.read_text())]  # fmt: skip

@@ -87,12 +87,12 @@ def command(*, file: str, target: str, output: str, force: bool) -> None:
         else _left_of(from_json(written), target)
     )
     if not history.session:
-        # What the target requires in addition to the parts, where the format has a member for it.
+        # What the target requires in addition to the parts, where the format has a member for it, and messages that were moved.
         missing = {problem.code for _, problem in remaining}
         changes += [
             f"message {problem.message}: {problem.why}: {problem.fix}"
             for _, problem in problems_of(history, target)
-            if problem.code in _FILLED - missing
+            if problem.code in {*_FILLED, "system_behind_results"} - missing
         ]
     for change in changes:
         click.echo(change)

@@ -92,7 +92,7 @@ def lint(
     problems += _of_efforts(fitted)
     if plan.thinking_off and fitted.reasons:
         problems.append(_loop_problem(messages))
-    if (end := refused_end(fitted, plan)) is not None:
+    if end := refused_end(fitted, plan):
         problems.append(_problem("prefill_refused", len(messages) - 1, end))
     return Problems(sorted(problems, key=lambda problem: (problem.message, problem.part or 0)))
 

@@ -38,6 +38,7 @@ __all__ = [
     "ContentRules",
     "ReasoningRules",
     "compacted",
+    "has_blank_text",
     "is_own",
     "labelled_text",
     "text_refusal",
@@ -186,6 +187,12 @@ def is_own(message: Message) -> bool:
     return not (message.origin or any(map(_ORIGIN, parts)) or ToolResult in map(type, parts))
 
 
+def has_blank_text(message: Message) -> bool:
+    """Whether a message of the user has a blank text."""
+    texts = (part.text for part in message.parts if isinstance(part, Text))
+    return message.role != "system" and not all(map(str.strip, texts))
+
+
 def compacted(place: Place, block: dict[str, Any], ledger: Ledger) -> Part | None:
     """A summary of everything before it, as a text; None if only its provider can read it, which the request must not go without."""
     text = readable_compaction(block)
@@ -210,15 +217,9 @@ class ContentRules:
     def _takes_marks(self) -> bool:
         return takes_cache_marks(self._target)
 
-    def has_blank(self, message: Message) -> bool:
-        """Whether a message of the user has a blank text that the target's dialect refuses."""
-        if not self._dialect.refuses_blanks or message.role == "system":
-            return False
-        return any(isinstance(part, Text) and not part.text.strip() for part in message.parts)
-
     def fitted(self, number: int, message: Message) -> Message:
         """The message as the target's dialect can send it; the same object if nothing changes."""
-        has_blank = self.has_blank(message)
+        has_blank = self._dialect.refuses_blanks and has_blank_text(message)
         origin = message.origin
         if origin and self._is_foreign(message):
             message = self.without_members(number, message)

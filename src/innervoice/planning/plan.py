@@ -37,7 +37,13 @@ from innervoice.planning.cache import CacheEffect, cache_effect
 from innervoice.planning.compactions import UNASKED, UNREADABLE, compaction_of
 from innervoice.planning.decisions import Action, Decision, Ledger
 from innervoice.planning.pairs import pairs_of
-from innervoice.planning.parts import ContentRules, ReasoningRules, compacted, is_own
+from innervoice.planning.parts import (
+    ContentRules,
+    ReasoningRules,
+    compacted,
+    has_blank_text,
+    is_own,
+)
 from innervoice.planning.received import takes_free_form
 from innervoice.planning.request import FittedRequest
 from innervoice.planning.turns import TurnRules, new_from, with_taken_ids
@@ -134,12 +140,15 @@ def planned(
 
 def refused_end(fitted: FittedRequest, plan: Plan) -> str | None:
     """The reason why the end of what is sent is refused: it is an assistant message; None if it is not, or if a compaction is refused before it."""
-    notes = {decision.note for decision in plan.decisions}
-    if not notes.isdisjoint((UNREADABLE, UNASKED)) or not fitted.refuses_end(plan.messages):
+    if not fitted.refuses_end(plan.messages):
         return None
+    notes = {decision.note for decision in plan.decisions}
+    if not notes.isdisjoint((UNREADABLE, UNASKED)):
+        return None
+    is_own = fitted.asked.messages[-1].role == "assistant"
     while_reasoning = " while it reasons" if fitted.target.row.prefill else ""
-    why = f"what is sent ends with an assistant message, and this model does not accept prefill{while_reasoning}"
-    if fitted.asked.messages[-1].role == "assistant":
+    why = f"{'the history' if is_own else 'what is sent'} ends with an assistant message, and this model does not accept prefill{while_reasoning}"
+    if is_own:
         return why
     if "result_moved" in notes:
         return f"{why} (the result at the end of the history was moved to its call)"
@@ -160,6 +169,7 @@ class _Planner:
         self._reasoning = ReasoningRules(fitted, self._ledger, self._prefix)
         self._turns = TurnRules(fitted, self._ledger)
         self._cut_calls: set[str] = set()
+        self._refuses_blanks = dialect_named(self._dialect).refuses_blanks
         self._grouped = replay_of(self._dialect).groups(fitted.target.host)
 
     @cached_property
@@ -218,7 +228,7 @@ class _Planner:
 
     def _fitted(self, number: int, message: Message) -> Message:
         if message.role != "assistant":
-            if is_own(message) and not self._content.has_blank(message):
+            if is_own(message) and not (self._refuses_blanks and has_blank_text(message)):
                 return message
             if self._cut_calls or self._repeats:
                 message = self._without_results(number, message)

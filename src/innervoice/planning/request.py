@@ -92,7 +92,9 @@ class FittedRequest:
 
     def refuses_end(self, messages: Sequence[Message]) -> bool:
         """Whether messages that are sent end with an assistant message that the model does not accept as prefill, or not while it reasons."""
-        last = next((message for message in reversed(messages) if message.parts), None)
+        last = messages[-1] if messages else None
+        if last is not None and not last.parts:
+            return self.refuses_end(messages[:-1])
         if last is None or last.role != "assistant":
             return False
         return not self._takes_prefill and not _is_marked(last)

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import accumulate
+from operator import attrgetter
 
 from innervoice.canon.messages import Message, tool_result
 from innervoice.canon.parts import Opaque, Part, Thinking, ToolCall, ToolResult, is_inline
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 UNANSWERED = "This call was interrupted and has no result."
+_ROLE, _SYSTEM = attrgetter("role"), "system"
 _REFERENCE = "item_reference"
 _HELD = ("previous_response_id", "previous_interaction_id", "conversation", "thread")
 _NEW_THREAD = {"type": "create"}
@@ -253,7 +255,9 @@ class TurnRules:
 
     def with_system_behind_results(self, messages: list[Message]) -> list[Message]:
         """H1: moves a system message between a call and its results behind these; most hosts accept only results there."""
-        if self._replay.results_anywhere(self._fitted.target.host):
+        if _SYSTEM not in map(_ROLE, messages) or self._replay.results_anywhere(
+            self._fitted.target.host
+        ):
             return messages
         order = behind_results(messages)
         for number, highest in zip(order, accumulate(order, max), strict=True):
