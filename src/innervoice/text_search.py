@@ -26,7 +26,7 @@ from innervoice.inline.head import HeadStage
 from innervoice.inline.search import TextSearch
 from innervoice.inline.stage import InlineStage
 from innervoice.inline.vocabulary import vocabulary
-from innervoice.wire.dialects import DEFAULT, dialect_named
+from innervoice.wire.dialects import DEFAULT, DIALECTS, dialect_named
 from innervoice.wire.protocol import Reader
 
 __all__ = ["is_searched", "split_turn", "stage_for"]
@@ -58,7 +58,10 @@ def split_turn(message: Message, model: str | None = None) -> Message:
     author = Origin(provider=stored.provider, model=stored.model, dialect=stored.dialect or DEFAULT)
     host, card = host_of(provider) if provider else None, card_of(name or "")
     stage: InlineStage = HeadStage(lambda: author, Notebook())
-    if _searches_all(author.dialect or DEFAULT, card, host, None):
+    dialect = (
+        author.dialect if author.dialect in DIALECTS else DEFAULT
+    )  # a stored file may say anything
+    if _searches_all(dialect, card, host, None):
         search = _search_for(name or "", False, _separates(card, host))
         stage = InlineStage(search, lambda: author, Notebook())
     stage.finish_reason = "stop"

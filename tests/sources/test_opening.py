@@ -96,6 +96,14 @@ def paths_of(value, path=()):
 ODD = [None, 3, "x", [], {}, [None], {"a": [1]}, True, -1.5]
 
 
+def test_a_turn_of_an_api_that_nobody_knows():
+    """A saved conversation may say anything of where its parts came from."""
+    part = iv.Text("Yes.", origin=iv.Origin(dialect="x"))
+    saved = iv.to_json([iv.user("Well?"), iv.Message("assistant", (part,))])
+    (conversation,) = open_source(saved).conversations()
+    assert "Yes." == conversation.turns[-1].message.text
+
+
 @settings(deadline=None)
 @given(st.data())
 def test_values_of_other_types(data):
